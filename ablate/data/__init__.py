@@ -1,0 +1,1 @@
+"""Corpora, tokenizers, packed token streams and tasks. No torch: arrays are numpy."""

@@ -1,0 +1,1 @@
+"""What is measured on a trained or a fresh model beside its training curve."""

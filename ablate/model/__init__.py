@@ -1,0 +1,1 @@
+"""The transformer and its exchangeable parts. Knows torch, no config and no files."""

@@ -1,0 +1,1 @@
+"""Position schemes: one null base class, one file a family."""

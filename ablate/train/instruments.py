@@ -1,0 +1,74 @@
+"""Instruments that attach to a model by hooks from outside; the model knows nothing of them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
+
+
+def tensors_in(state: Any) -> Iterator[Tensor]:
+    """The tensors of a residual stream's state, which may be several streams."""
+    if isinstance(state, Tensor):
+        yield state
+    elif isinstance(state, tuple | list):
+        for part in state:
+            yield from tensors_in(part)
+
+
+def norm_of(tensors: Iterable[Tensor]) -> Tensor:
+    """The L2 norm over all entries of all tensors, in float32."""
+    norms = torch._foreach_norm([t.float() for t in tensors])
+    return torch.linalg.vector_norm(torch.stack(norms)) if norms else torch.zeros(())
+
+
+class GradientNorms:
+    """Gradient norms by block: of the block's parameters and of the loss at the block's input.
+
+    Read it between the backward pass and clipping: both are then norms of the un-clipped gradient
+    of the mean loss. Blocks are in depth order.
+    """
+
+    def __init__(self, blocks: Iterable[nn.Module]) -> None:
+        self.blocks = list(blocks)
+        self.active = True
+        self._inputs: list[Tensor | None] = [None] * len(self.blocks)
+        self._handles: list[RemovableHandle] = [
+            block.register_forward_pre_hook(self._watch(index))
+            for index, block in enumerate(self.blocks)
+        ]
+
+    def parameters(self) -> list[float]:
+        """Norm over all parameters of each block; 0 for a block that no gradient reached."""
+        norms = [
+            norm_of(p.grad for p in block.parameters() if p.grad is not None)
+            for block in self.blocks
+        ]
+        return torch.stack(norms).tolist()
+
+    def inputs(self) -> list[float]:
+        """Norm of dLoss/dx at each block's input, since the last forward pass."""
+        zero = torch.zeros((), device=next(self.blocks[0].parameters()).device)
+        return torch.stack([zero if n is None else n for n in self._inputs]).sqrt().tolist()
+
+    def detach(self) -> None:
+        """Remove every hook."""
+        for handle in self._handles:
+            handle.remove()
+
+    def _watch(self, index: int) -> Any:
+        def before(block: nn.Module, arguments: tuple[Any, ...]) -> None:
+            self._inputs[index] = None
+            if not (self.active and torch.is_grad_enabled()):
+                return
+            for tensor in tensors_in(arguments[0]):
+                if tensor.requires_grad:
+                    tensor.register_hook(add)
+
+        def add(gradient: Tensor) -> None:
+            square = gradient.detach().float().square().sum()
+            previous = self._inputs[index]
+            self._inputs[index] = square if previous is None else previous + square
+
+        return before

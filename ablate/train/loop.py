@@ -1,0 +1,203 @@
+"""The training loop: one optimiser step after the other, until the end, divergence or a stop."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from ablate.data.lm import Batch, LanguageModelling
+from ablate.model.init import named_seed
+from ablate.model.transformer import token_loss
+from ablate.train import checkpoints
+from ablate.train.instruments import GradientNorms, norm_of
+from ablate.train.listeners import Listener
+from ablate.train.schedules import Schedule
+
+
+class Stopped(Exception):
+    """The user asked the run to stop; raised between steps, after a checkpoint is written."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long to train and how often to look."""
+
+    steps: int
+    seed: int
+    clip: float | None
+    log_every: int
+    checkpoint_every: int
+    evaluate_every: int
+    validation_batches: int
+
+
+@dataclass
+class Progress:
+    """What has happened so far; part of the checkpoint, so that a resumed run forgets nothing."""
+
+    step: int = 0
+    seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
+    validation: float | None = None
+    best: float | None = None
+    clipped: int = 0
+    parameters_first: list[float] = field(default_factory=list)
+    inputs_first: list[float] = field(default_factory=list)
+    parameters_sum: list[float] = field(default_factory=list)
+    inputs_sum: list[float] = field(default_factory=list)
+    profiles: int = 0
+
+    def add_profile(self, parameters: list[float], inputs: list[float]) -> None:
+        """Take in one step's gradient norms by block."""
+        if not self.profiles:
+            self.parameters_first, self.inputs_first = parameters, inputs
+            self.parameters_sum, self.inputs_sum = [0.0] * len(parameters), [0.0] * len(inputs)
+        self.parameters_sum = [a + b for a, b in zip(self.parameters_sum, parameters, strict=True)]
+        self.inputs_sum = [a + b for a, b in zip(self.inputs_sum, inputs, strict=True)]
+        self.profiles += 1
+
+
+class Trainer:
+    """Trains one model in one directory and tells the listeners.
+
+    `stop` is asked between steps; when it says true, a checkpoint is written and Stopped raised.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        blocks: Sequence[nn.Module],
+        optimizer: torch.optim.Optimizer,
+        schedule: Schedule,
+        task: LanguageModelling,
+        settings: Settings,
+        directory: Path,
+        listeners: Sequence[Listener],
+        stop: Callable[[], bool],
+    ) -> None:
+        self.model, self.optimizer, self.schedule = model, optimizer, schedule
+        self.task, self.settings, self.directory = task, settings, directory
+        self.listeners, self.stop = listeners, stop
+        self.device = next(model.parameters()).device
+        self.gradient_norms = GradientNorms(blocks)
+        self.progress = Progress()
+        self._started = time.perf_counter()
+
+    def restore(self) -> int:
+        """Go back to the last checkpoint; the steps already done, 0 without one."""
+        state = checkpoints.load(self.directory)
+        if state is None:
+            return 0
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.progress = Progress(**state["progress"])
+        return self.progress.step
+
+    def save(self) -> None:
+        """Write a checkpoint of this moment."""
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "progress": asdict(self.progress),
+        }
+        checkpoints.save(self.directory, state)
+
+    def train(self) -> bool:
+        """Train to the last step; false where the loss or a gradient became non-finite."""
+        progress, settings = self.progress, self.settings
+        self._started = time.perf_counter() - progress.seconds
+        while progress.step < settings.steps:
+            if self.stop():
+                self.save()
+                raise Stopped
+            if not self._step(progress.step + 1):
+                self.save()
+                return False
+            done = progress.step == settings.steps
+            if done or progress.step % settings.checkpoint_every == 0:
+                self.save()
+        return True
+
+    def validate(self) -> float:
+        """Mean validation loss in nats per token, on the same windows every time."""
+        self.model.eval()
+        total, count = 0.0, 0
+        with torch.inference_mode():
+            for batch in self.task.validation(self.settings.validation_batches):
+                inputs, targets = self._on_device(batch)
+                total += token_loss(self.model(inputs), targets).item() * targets.numel()
+                count += targets.numel()
+        self.model.train()
+        return total / count
+
+    def _step(self, step: int) -> bool:
+        progress, settings = self.progress, self.settings
+        # Dropout draws from the global generator; a seed of its own for each step makes a resumed
+        # run draw what it would have drawn.
+        torch.manual_seed(named_seed(settings.seed, f"dropout/{step}"))
+        logging = step == 1 or step % settings.log_every == 0 or step == settings.steps
+        self.gradient_norms.active = logging
+        inputs, targets = self._on_device(self.task.batch(step))
+        loss = token_loss(self.model(inputs), targets)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        value = loss.item()
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        norm = norm_of(gradients).item()
+        line: dict[str, Any] = {
+            "step": step,
+            "loss": value,
+            "lr": self.schedule.rate(step),
+            "tokens": step * targets.numel(),
+            "grad_norm": norm,
+            "clipped": settings.clip is not None and norm > settings.clip,
+        }
+        if logging:
+            parameters = self.gradient_norms.parameters()
+            at_inputs = self.gradient_norms.inputs()
+            progress.add_profile(parameters, at_inputs)
+            line["gradients"] = {"parameters": parameters, "inputs": at_inputs}
+        finite = math.isfinite(value) and math.isfinite(norm)
+        if finite:
+            self._update(gradients, line)
+        progress.step = step
+        progress.losses.append(value)
+        progress.clipped += line["clipped"]
+        if finite and (step % settings.evaluate_every == 0 or step == settings.steps):
+            self._take_validation(step, line)
+        progress.seconds = time.perf_counter() - self._started
+        for listener in self.listeners:
+            listener.step(step, value)
+        if logging or "validation" in line or not finite:
+            line["seconds"] = progress.seconds
+            line["tokens_per_second"] = line["tokens"] / max(progress.seconds, 1e-9)
+            for listener in self.listeners:
+                listener.log(line)
+        return finite
+
+    def _update(self, gradients: list[torch.Tensor], line: dict[str, Any]) -> None:
+        if line["clipped"] and self.settings.clip is not None:
+            torch._foreach_mul_(gradients, self.settings.clip / line["grad_norm"])
+        for group in self.optimizer.param_groups:
+            group["lr"] = line["lr"]
+        self.optimizer.step()
+
+    def _take_validation(self, step: int, line: dict[str, Any]) -> None:
+        value = self.validate()
+        line["validation"] = self.progress.validation = value
+        best = self.progress.best
+        if math.isfinite(value) and (best is None or value < best):
+            self.progress.best = value
+        for listener in self.listeners:
+            listener.validate(step, value)
+
+    def _on_device(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        return (
+            torch.from_numpy(batch.inputs).to(self.device),
+            torch.from_numpy(batch.targets).to(self.device),
+        )
