@@ -1,0 +1,7 @@
+"""`python -m ablate` is `ablate`."""
+
+import sys
+
+from ablate.cli import main
+
+sys.exit(main())

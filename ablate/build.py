@@ -1,0 +1,210 @@
+"""The composition root: from a config to objects. The only module that sees both sides."""
+
+import collections.abc
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from hydra.utils import get_object
+
+from ablate.catalogue import nearest
+from ablate.config import shown
+from ablate.data.lm import LanguageModelling
+from ablate.data.store import TokenizedCorpus, prepare
+from ablate.errors import UserError
+from ablate.model.init import InitRecipe, initialise
+from ablate.model.shape import Shape
+from ablate.model.transformer import Parts, Transformer
+from ablate.train.optimizers import OptimizerRecipe
+from ablate.train.schedules import Schedule
+
+Config = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that one run needs, on its device."""
+
+    model: Transformer
+    optimizer: torch.optim.Optimizer
+    schedule: Schedule
+    task: LanguageModelling
+    corpus: TokenizedCorpus
+
+
+def build(config: Config, corpus: TokenizedCorpus) -> Bench:
+    """Build the objects of a run; the model is drawn from the seed on the CPU, then moved."""
+    task = build_task(config, corpus)
+    model = build_model(config, task.vocabulary, causal=task.causal)
+    recipe: InitRecipe = part(config, "init")()
+    initialise(model, recipe, config["seed"])
+    model.to(pick_device(config["device"]))
+    optimizer_recipe: OptimizerRecipe = part(config, "optim")()
+    return Bench(
+        model=model,
+        optimizer=optimizer_recipe.build(model),
+        schedule=build_schedule(config),
+        task=task,
+        corpus=corpus,
+    )
+
+
+def check(config: Config, corpus: TokenizedCorpus) -> None:
+    """Raise UserError where a run of this config could not be built; costs no memory or training."""
+    pick_device(config["device"])
+    task = build_task(config, corpus)
+    build_schedule(config)
+    part(config, "init")()
+    part(config, "optim")()
+    with torch.device("meta"):
+        build_model(config, task.vocabulary, causal=task.causal)
+
+
+def build_corpus(
+    config: Config, cache: Path | None = None, progress: Callable[[str], None] | None = None
+) -> TokenizedCorpus:
+    """Read the corpus, or its tokens from the cache."""
+    corpus = part(config, "corpus")()
+    return prepare(corpus, cache, progress)
+
+
+def build_task(config: Config, corpus: TokenizedCorpus) -> LanguageModelling:
+    """The task on a corpus; raises UserError where the corpus is too small for it."""
+    task = part(config, "task")
+    return task(
+        corpus,
+        seq_len=config["seq_len"],
+        batch_size=config["batch_size"],
+        seed=config["seed"],
+    )
+
+
+def build_schedule(config: Config) -> Schedule:
+    """The learning rate of every step."""
+    warmup, decay = part(config, "warmup")(), part(config, "decay")()
+    return Schedule(config["lr"], config["steps"], warmup, decay)
+
+
+def build_model(config: Config, vocabulary: int, *, causal: bool) -> Transformer:
+    """The model before its parameters are drawn."""
+    recipe: InitRecipe = part(config, "init")()
+    shape = Shape(
+        width=config["width"],
+        depth=config["depth"],
+        heads=config["heads"],
+        seq_len=config["seq_len"],
+        vocabulary=vocabulary,
+        causal=causal,
+        embedding_std=recipe.embedding_std(config["width"]),
+    )
+    parts = Parts(
+        position=part(config, "pos")(shape),
+        placement=part(config, "norm")(part(config, "norm_layer")),
+        residual=part(config, "residual"),
+    )
+    return Transformer(
+        shape, parts, tied=config["tied"], dropout=config["dropout"], bias=config["bias"]
+    )
+
+
+def pick_device(name: str) -> torch.device:
+    """The device that a config names; "auto" takes CUDA where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise UserError(f"device={name}: this torch sees no CUDA device; use device=cpu")
+    if name == "mps" and not torch.backends.mps.is_available():
+        raise UserError("device=mps: not available here; use device=cpu")
+    return torch.device(name)
+
+
+def part(config: Config, group: str) -> Callable[..., Any]:
+    """The class that a group's choice names, with its options bound.
+
+    Calling it builds the object; a UserError then says which group it comes from.
+    """
+    return _part(config[group], group)
+
+
+def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
+    name = choice["_target_"]
+    try:
+        target = get_object(name)
+    except Exception as error:
+        raise UserError(f"{key}: cannot import {name}: {str(error).splitlines()[0]}") from error
+    options = {
+        k: _part(v, f"{key}.{k}") if isinstance(v, Mapping) and "_target_" in v else v
+        for k, v in choice.items()
+        if k != "_target_"
+    }
+    check_options(target, options, key)
+
+    @functools.wraps(target, updated=())
+    def build_it(*arguments: Any, **more: Any) -> Any:
+        try:
+            return target(*arguments, **options, **more)
+        except UserError as error:
+            text = str(error)
+            raise UserError(text if text.startswith(f"{key}.") else f"{key}: {text}") from error
+
+    return build_it
+
+
+def check_options(target: Callable[..., Any], options: Mapping[str, Any], key: str) -> None:
+    """Raise UserError for an option that the constructor lacks or that has another type."""
+    constructor = target.__init__ if inspect.isclass(target) else target  # type: ignore[misc]
+    parameters = inspect.signature(constructor).parameters
+    hints = typing.get_type_hints(constructor)
+    allowed = [n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY]
+    for option, value in options.items():
+        if option not in allowed:
+            raise UserError(
+                f"{key}.{option}: no such option; it has {', '.join(allowed) or 'none'}."
+                f"{nearest(option, allowed)}"
+            )
+        if option in hints and not fits(value, hints[option]):
+            raise UserError(f"{key}.{option}={shown(value)}: must be {in_words(hints[option])}")
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a plain value may stand where a constructor asks for `hint`.
+
+    >>> fits(1, float), fits(True, int), fits(None, int | None), fits("a", list[str])
+    (True, False, True, False)
+    """
+    origin = typing.get_origin(hint)
+    if hint is Any or origin is collections.abc.Callable:
+        return True
+    if origin in (types.UnionType, typing.Union):
+        return any(fits(value, one) for one in typing.get_args(hint))
+    if origin is typing.Literal:
+        return value in typing.get_args(hint)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if hint in (None, type(None)):
+        return value is None
+    return isinstance(value, origin or hint)
+
+
+def in_words(hint: Any) -> str:
+    """A type hint for a reader who knows no Python.
+
+    >>> in_words(int | None)
+    'a whole number or null'
+    """
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        return " or ".join(in_words(one) for one in typing.get_args(hint))
+    if typing.get_origin(hint) is typing.Literal:
+        return f"one of {', '.join(map(str, typing.get_args(hint)))}"
+    if hint in (None, type(None)):
+        return "null"
+    return words.get(hint, "a list" if typing.get_origin(hint) is list else str(hint))

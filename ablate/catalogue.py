@@ -1,0 +1,118 @@
+"""What there is to choose: the YAML files of configs/, read as text without Hydra or torch."""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+COMPONENTS = (
+    "pos",
+    "norm",
+    "norm_layer",
+    "residual",
+    "init",
+    "feed_forward",
+    "warmup",
+    "decay",
+    "optim",
+    "corpus",
+    "task",
+)
+"""Groups that make up a run, in the order in which names and tables show them."""
+
+PRESETS = ("size", "experiment")
+"""Groups whose files only set the values of other keys."""
+
+
+def config_folder() -> Path:
+    """The folder of the shipped configs: beside the package in a checkout, inside it in a wheel."""
+    package = Path(__file__).resolve().parent
+    inside = package / "configs"
+    return inside if inside.is_dir() else package.parent / "configs"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One file of a group, with what its comment lines say."""
+
+    group: str
+    name: str
+    path: Path
+    summary: str = ""
+    formula: str = ""
+    paper: str = ""
+    facts: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    option_help: dict[str, str] = field(default_factory=dict)
+
+
+def read_choice(group: str, path: Path) -> Choice:
+    """Read one file. Its first line is `# what it is | formula | paper`; later comment lines are
+    `# fact: value` or `# option name: what it does`.
+    """
+    text = path.read_text(encoding="utf-8")
+    comments = [m.group(1) for m in re.finditer(r"^# ?(.*)$", text, flags=re.MULTILINE)]
+    heading = [p.strip() for p in re.split(r" \|(?: |$)", comments[0] if comments else "")]
+    facts: dict[str, str] = {}
+    option_help: dict[str, str] = {}
+    for comment in comments[1:]:
+        if match := re.match(r"option ([\w.]+): (.*)", comment):
+            option_help[match[1]] = match[2]
+        elif match := re.match(r"(\w+): (.*)", comment):
+            facts[match[1]] = match[2]
+    content = yaml.safe_load(text) or {}
+    options = {k: v for k, v in content.items() if k not in ("_target_", "defaults")}
+    summary, formula, paper = (*heading, "", "", "")[:3]
+    return Choice(group, path.stem, path, summary, formula, paper, facts, options, option_help)
+
+
+class Catalogue:
+    """The groups and choices of some config folders; an earlier folder's file wins."""
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self.folders = [config_folder(), *folders]
+
+    def groups(self) -> list[str]:
+        """Names of all groups that have a choice, components first."""
+        return [g for g in (*COMPONENTS, *PRESETS) if self.names(g)]
+
+    def names(self, group: str) -> list[str]:
+        """Names of a group's choices, sorted."""
+        found = {p.stem for folder in self.folders for p in (folder / group).glob("*.yaml")}
+        return sorted(found)
+
+    def path(self, group: str, name: str) -> Path | None:
+        """The file of a choice."""
+        paths = (folder / group / f"{name}.yaml" for folder in self.folders)
+        return next((path for path in paths if path.is_file()), None)
+
+    def choice(self, group: str, name: str) -> Choice | None:
+        """A choice with its comments and options."""
+        path = self.path(group, name)
+        return read_choice(group, path) if path else None
+
+    def defaults(self) -> dict[str, Any]:
+        """The plain default values and sub-trees of run.yaml."""
+        text = (config_folder() / "run.yaml").read_text(encoding="utf-8")
+        content = yaml.safe_load(text)
+        return {k: v for k, v in content.items() if k not in ("defaults", "hydra")}
+
+    def default_choices(self) -> dict[str, str | None]:
+        """Which choice of each group run.yaml takes."""
+        text = (config_folder() / "run.yaml").read_text(encoding="utf-8")
+        entries = [e for e in yaml.safe_load(text)["defaults"] if isinstance(e, dict)]
+        return {g: n for e in entries for g, n in e.items() if not g.startswith("override ")}
+
+
+def nearest(word: str, names: Iterable[str]) -> str:
+    """' Did you mean ...?' where a name is close to `word`, else nothing.
+
+    >>> nearest("rpoe", ["rope", "alibi"])
+    ' Did you mean rope?'
+    """
+    close = difflib.get_close_matches(word, list(names), n=1, cutoff=0.5)
+    return f" Did you mean {close[0]}?" if close else ""

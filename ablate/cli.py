@@ -1,0 +1,89 @@
+"""The command line: one function a verb, and nothing heavy imported before a verb needs it."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import ablate
+from ablate.errors import UserError
+
+HELP = """\
+Controlled ablations of small transformers: position schemes, norm placements, depth, warmup.
+
+usage: ablate VERB ...
+
+  run     train a model, or with -m a sweep      ablate run pos=rope norm=pre depth=24
+  report  tables of what came out                ablate report
+  list    what there is to ablate                ablate list pos
+  board   TensorBoard on the outputs             ablate board
+
+  ablate VERB --help explains a verb; ablate --version tells the version."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Train."""
+    from ablate.sweep.command import main
+
+    return main(arguments)
+
+
+def report(arguments: Sequence[str]) -> int:
+    """Tables of records."""
+    from ablate.report.command import main
+
+    return main(list(arguments))
+
+
+def listing(arguments: Sequence[str]) -> int:
+    """What there is to choose."""
+    from ablate.listing import main
+
+    return main(arguments)
+
+
+def board(arguments: Sequence[str]) -> int:
+    """TensorBoard."""
+    from ablate.board import main
+
+    return main(list(arguments))
+
+
+VERBS: dict[str, Callable[[Sequence[str]], int]] = {
+    "run": run,
+    "report": report,
+    "list": listing,
+    "board": board,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code: 0, 1 a run failed, 2 a mistake, 130 interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(HELP)
+        return 0
+    if words[0] in ("-V", "--version"):
+        print(f"ablate {ablate.__version__}")
+        return 0
+    verb = VERBS.get(words[0])
+    try:
+        if verb is None:
+            import difflib
+
+            close = difflib.get_close_matches(words[0], VERBS, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            raise UserError(f"{words[0]}: no such verb; verbs are {', '.join(VERBS)}.{hint}")
+        return verb(words[1:])
+    except UserError as error:
+        print(f"ablate: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        print(f"ablate: {error.strerror or error}{place}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("ablate: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

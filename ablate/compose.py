@@ -1,0 +1,196 @@
+"""From a command line to checked, composed configs, with errors in words before anything runs."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException, OverrideParseException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ablate.catalogue import COMPONENTS, Catalogue, config_folder, nearest
+from ablate.config import (
+    Identity,
+    RunConfig,
+    check_ranges,
+    flatten,
+    identify,
+    plain,
+    shown,
+)
+from ablate.errors import UserError
+
+TYPE_WORDS = {
+    "Integer": "a whole number",
+    "Float": "a number",
+    "Boolean": "true or false",
+    "String": "a word",
+}
+
+
+def register() -> None:
+    """Make the schema and the run-name resolver known to Hydra; harmless when repeated."""
+    ConfigStore.instance().store(name="run_schema", node=RunConfig)
+    OmegaConf.register_new_resolver(
+        "run_name", lambda *, _root_: identify(_root_).name, replace=True
+    )
+
+
+class Composer:
+    """Composes configs from overrides over the shipped and the user's config folders."""
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        for folder in folders:
+            if not folder.is_dir():
+                raise UserError(f"--config-dir {folder}: no such folder")
+        self.folders = [folder.resolve() for folder in folders]
+        self.catalogue = Catalogue(self.folders)
+        register()
+
+    def jobs(self, overrides: Sequence[str], *, sweep: bool) -> list[list[str]]:
+        """The overrides of every run that the command asks for, one list a run.
+
+        Raises UserError for a misspelt group, choice or key, and for a list of values where no
+        sweep was asked for.
+        """
+        parsed = [self._parse(text) for text in overrides]
+        for override in parsed:
+            self._check_names(override)
+        swept = [o for o in parsed if o.is_sweep_override()]
+        if swept and not sweep:
+            raise UserError(
+                f"{swept[0].input_line}: several values are a sweep; add -m to run them all"
+            )
+        return [job for batch in BasicSweeper.split_arguments(parsed, None) for job in batch]
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Hydra's global state, needed around `one`."""
+        with initialize_config_dir(str(config_folder()), job_name="ablate", version_base="1.3"):
+            yield
+
+    def one(self, job: Sequence[str]) -> tuple[DictConfig, dict[str, Any], Identity]:
+        """Compose one run: Hydra's config, the same in plain data, and its identity."""
+        search = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in self.folders)}]"]
+        extra = search if self.folders else []
+        try:
+            composed = compose("run", [*job, *extra], return_hydra_config=True)
+            config = plain(composed)
+        except (HydraException, OmegaConfBaseException) as error:
+            raise UserError(self._explain(error, job)) from error
+        check_ranges(config)
+        return composed, config, identify(composed)
+
+    def _parse(self, text: str) -> Override:
+        bare = text.lstrip("+~")
+        if "=" not in text and not text.startswith("~"):
+            names = self.catalogue.names(bare)
+            if names:
+                raise UserError(f"{text}: write {bare}=CHOICE; choices are {', '.join(names)}")
+            if bare in ("run", "report", "list", "board", "check"):
+                raise UserError(f"{text}: one command at a time; the rest must be KEY=VALUE")
+            raise UserError(f"{text}: write it as KEY=VALUE, for example depth=24")
+        try:
+            return OverridesParser.create().parse_override(text)
+        except OverrideParseException as error:
+            reason = str(error).split("\n")[0]
+            raise UserError(
+                f"{text}: cannot be read ({reason}); put quotes around a value with spaces or "
+                f"special signs: '{bare.split('=')[0]}=\"...\"'"
+            ) from error
+
+    def _check_names(self, override: Override) -> None:
+        key = override.key_or_group
+        if key.startswith("hydra"):
+            return
+        if key in COMPONENTS or self.catalogue.names(key):
+            self._check_choice(override)
+        elif "/" not in key:
+            top, known = key.split(".")[0], self._keys()
+            if top not in {k.split(".")[0] for k in known}:
+                raise UserError(f"{key}: there is no such key.{self._suggest(key)}")
+            if top not in COMPONENTS and key not in known:
+                raise UserError(f"{key}: there is no such key.{self._suggest(key)}")
+        else:
+            groups = self.catalogue.groups()
+            raise UserError(f"{key}: there is no such group.{nearest(key, groups)}")
+        if override.is_delete():
+            raise UserError(f"{override.input_line}: no key can be removed from a run")
+        if override.is_add() or override.is_force_add():
+            raise UserError(
+                f"{override.input_line}: keys are set, not added; write it without the +"
+            )
+
+    def _check_choice(self, override: Override) -> None:
+        group = override.key_or_group
+        names = self.catalogue.names(group)
+        values = (
+            list(override.sweep_string_iterator())
+            if override.is_discrete_sweep()
+            else [override.get_value_element_as_str()]
+        )
+        for value in values:
+            name = value.strip("'\"")
+            if name not in names:
+                raise UserError(
+                    f"{group}={name}: no such choice; choices are {', '.join(names)}."
+                    f"{nearest(name, names)}"
+                )
+
+    def _keys(self) -> list[str]:
+        defaults = self.catalogue.defaults()
+        return [*self.catalogue.groups(), *defaults, *flatten(defaults)]
+
+    def _suggest(self, key: str) -> str:
+        options = [
+            f"{group}.{option}"
+            for group in COMPONENTS
+            for name in self.catalogue.names(group)
+            if (choice := self.catalogue.choice(group, name))
+            for option in choice.options
+        ]
+        leaves = [k for k in [*self._keys(), *options] if k.endswith(f".{key}")]
+        close = nearest(key, [*self._keys(), *options])
+        return close or (f" Did you mean {leaves[0]}?" if leaves else " `ablate run --help` lists them.")
+
+    def _explain(self, error: Exception, job: Sequence[str]) -> str:
+        """One or two lines for what Hydra or OmegaConf says."""
+        causes = [error, error.__cause__, error.__context__]
+        text = "\n".join(str(cause) for cause in causes if cause)
+        key_match = re.search(r"full_key: (\S+)", text) or re.search(
+            r"override '?([\w.@/]+)'?", text
+        )
+        key = key_match[1] if key_match else ""
+        given = next((o for o in job if o.lstrip("+").split("=")[0] == key), key)
+        if match := re.search(r"could not be converted to (\w+)", text):
+            return f"{given}: must be {TYPE_WORDS.get(match[1], match[1])}"
+        if "is not Optional" in text or "field is not Optional" in text:
+            return f"{given}: null is not allowed here"
+        if "not in struct" in text or "not in '" in text:
+            return self._unknown_option(key, job)
+        first = text.strip().split("\n")[0]
+        return f"{given}: {first}" if given and given not in first else first
+
+    def _unknown_option(self, key: str, job: Sequence[str]) -> str:
+        group, _, option = key.partition(".")
+        chosen = next(
+            (o.split("=", 1)[1] for o in reversed(job) if o.split("=")[0] == group),
+            self.catalogue.default_choices().get(group),
+        )
+        choice = self.catalogue.choice(group, str(chosen))
+        if choice is None:
+            return f"{key}: there is no such key.{self._suggest(key)}"
+        if not choice.options:
+            return f"{key}: {group}={chosen} has no options"
+        options = ", ".join(f"{group}.{k}={shown(v)}" for k, v in choice.options.items())
+        return (
+            f"{key}: {group}={chosen} has no option {option}; it has {options}."
+            f"{nearest(option, choice.options)}"
+        )

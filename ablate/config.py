@@ -1,0 +1,239 @@
+"""The schema of a run's config, its range checks, and the identity that follows from it."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, make_dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import MISSING, DictConfig, OmegaConf
+
+from ablate.catalogue import COMPONENTS, Catalogue
+from ablate.errors import UserError
+
+
+@dataclass
+class LogConfig:
+    """How often a line is written to curves.jsonl and TensorBoard, in steps."""
+
+    every: int = MISSING
+
+
+@dataclass
+class CheckpointConfig:
+    """How often the run's state is saved, in steps."""
+
+    every: int = MISSING
+
+
+@dataclass
+class EvaluateConfig:
+    """Validation during training and the context lengths afterwards."""
+
+    every: int = MISSING
+    batches: int = MISSING
+    windows: int = MISSING
+    lengths: list[float] = MISSING
+
+
+@dataclass
+class PlainConfig:
+    """The keys that are no group; their defaults stand in configs/run.yaml."""
+
+    depth: int = MISSING
+    width: int = MISSING
+    heads: int = MISSING
+    seq_len: int = MISSING
+    batch_size: int = MISSING
+    steps: int = MISSING
+    lr: float = MISSING
+    clip: float | None = MISSING
+    dropout: float = MISSING
+    tied: bool = MISSING
+    bias: bool = MISSING
+    seed: int = MISSING
+    study: str = MISSING
+    outputs: str = MISSING
+    device: str = MISSING
+    threads: int | None = MISSING
+    rerun: bool = MISSING
+    retry: bool = MISSING
+    log: LogConfig = field(default_factory=LogConfig)
+    checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
+    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+
+
+RunConfig = make_dataclass(
+    "RunConfig",
+    [(group, dict[str, Any], field(default_factory=dict)) for group in COMPONENTS],
+    bases=(PlainConfig,),
+)
+
+NOT_IDENTITY = ("study", "outputs", "device", "threads", "rerun", "retry", "checkpoint")
+"""Keys that change where or how a run is done but not what comes out of it."""
+
+ALWAYS_NAMED = ("pos", "norm", "depth", "seed")
+
+RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        ("depth", "width", "heads", "batch_size", "steps", "log.every", "checkpoint.every"),
+        (lambda v: v >= 1, "1 or more"),
+    ),
+    **dict.fromkeys(
+        ("evaluate.every", "evaluate.batches", "evaluate.windows"),
+        (lambda v: v >= 1, "1 or more"),
+    ),
+    "seq_len": (lambda v: v >= 8, "8 or more"),
+    "lr": (lambda v: 0 < v < math.inf, "above 0"),
+    "clip": (lambda v: v is None or 0 < v < math.inf, "above 0, or null for no clipping"),
+    "dropout": (lambda v: 0 <= v < 1, "0 or more and below 1"),
+    "seed": (lambda v: 0 <= v < 2**32, "from 0 to 4294967295"),
+    "threads": (lambda v: v is None or v >= 1, "1 or more, or null for all cores"),
+    "evaluate.lengths": (
+        lambda v: len(v) > 0 and all(0 < m <= 64 for m in v),
+        "multiples of seq_len above 0 and up to 64",
+    ),
+    "study": (lambda v: bool(re.fullmatch(r"[^/\\\0]+", v)) and v not in (".", ".."), "a folder name"),
+    "outputs": (lambda v: bool(v), "a folder"),
+    "device": (
+        lambda v: bool(re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", v)),
+        "auto, cpu, cuda, cuda:N or mps",
+    ),
+}
+
+
+def check_ranges(config: Mapping[str, Any]) -> None:
+    """Raise UserError where a value lies outside what is allowed, alone or with another."""
+    for key, (allowed, words) in RANGES.items():
+        value: Any = config
+        for part in key.split("."):
+            value = value[part]
+        if not allowed(value):
+            raise UserError(f"{key}={shown(value)}: must be {words}")
+    width, heads = config["width"], config["heads"]
+    if width % heads:
+        divisors = [h for h in range(1, width + 1) if width % h == 0]
+        close = min(divisors, key=lambda h: abs(h - heads))
+        raise UserError(
+            f"heads={heads}: must divide width={width}, so that each head is equally wide; "
+            f"the nearest that does is heads={close}"
+        )
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The names that follow from a config: equal configs have equal names, others do not."""
+
+    name: str
+    arm: str
+    choices: dict[str, str]
+
+
+def identify(composed: DictConfig) -> Identity:
+    """Names of a composed config that still holds its `hydra` node.
+
+    A name lists position, norm, depth, whatever differs from the defaults and the seed; the hash
+    is over all keys that change the outcome, and over no path, device or verbosity.
+    """
+    chosen = composed.hydra.runtime.choices
+    choices = {g: str(chosen[g]) for g in COMPONENTS if g in chosen}
+    nested = {
+        key.split("@", 1)[1]: str(value)
+        for key, value in chosen.items()
+        if "@" in key and key.split("@", 1)[1].split(".")[0] in COMPONENTS
+    }
+    sources = [s.path for s in composed.hydra.runtime.config_sources if s.schema == "file"]
+    config = plain(composed)
+    kept = {k: v for k, v in config.items() if k not in NOT_IDENTITY}
+    seedless = {k: v for k, v in kept.items() if k != "seed"}
+    parts = name_parts(kept, choices, nested, Catalogue([Path(s) for s in sources]))
+    readable = ",".join(f"{k}={v}" for k, v in parts.items() if k != "seed")
+    readable = readable if len(readable) <= 180 else readable[:179] + "+"
+    digest = content_hash({"choices": choices, "nested": nested, "config": kept})
+    arm_digest = content_hash({"choices": choices, "nested": nested, "config": seedless})
+    return Identity(
+        name=f"{readable},seed={kept['seed']}-{digest}", arm=f"{readable}-{arm_digest}", choices=choices
+    )
+
+
+def name_parts(
+    config: Mapping[str, Any],
+    choices: Mapping[str, str],
+    nested: Mapping[str, str],
+    catalogue: Catalogue,
+) -> dict[str, str]:
+    """Key → value of what a name shows, in the order of configs/run.yaml."""
+    defaults, default_choices = catalogue.defaults(), catalogue.default_choices()
+    parts: dict[str, Any] = {}
+    for group, name in choices.items():
+        if group in ALWAYS_NAMED or name != default_choices.get(group):
+            parts[group] = name
+        parts |= {key: inner for key, inner in nested.items() if key.split(".")[0] == group}
+        choice = catalogue.choice(group, name)
+        usual = choice.options if choice else {}
+        for key, value in config[group].items():
+            inner = f"{group}.{key}" in nested
+            if key != "_target_" and not inner and value != usual.get(key):
+                parts[f"{group}.{key}"] = value
+    flat, usual = flatten({k: v for k, v in config.items() if k not in choices}), flatten(defaults)
+    for key, value in flat.items():
+        if key in ALWAYS_NAMED or value != usual.get(key):
+            parts[key] = value
+    first = {k: parts[k] for k in ALWAYS_NAMED if k in parts and k != "seed"}
+    return {k: safe(v) for k, v in {**first, **parts}.items()}
+
+
+def plain(composed: DictConfig) -> dict[str, Any]:
+    """The resolved config without Hydra's node, as plain dicts, lists and numbers.
+
+    Merging it into the schema rejects whatever a `+key=value` may have slipped in.
+    """
+    keys = [str(key) for key in composed if key != "hydra"]
+    content = OmegaConf.to_container(OmegaConf.masked_copy(composed, keys), resolve=True)
+    typed = OmegaConf.merge(OmegaConf.structured(RunConfig), OmegaConf.create(content))
+    merged = OmegaConf.to_container(typed, resolve=True, throw_on_missing=True)
+    assert isinstance(merged, dict)
+    return {str(k): v for k, v in merged.items()}
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested keys joined by dots.
+
+    >>> flatten({"a": {"b": 1}, "c": 2})
+    {'a.b': 1, 'c': 2}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def content_hash(content: Any) -> str:
+    """Eight hexadecimal digits that follow from the content of nested plain data."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def safe(value: Any) -> str:
+    """A value as part of a folder name: letters, digits, and . _ + - alone.
+
+    >>> safe([0.5, 1]), safe("a b/c")
+    ('0.5+1', 'a_b_c')
+    """
+    text = "+".join(map(shown, value)) if isinstance(value, list) else shown(value)
+    return re.sub(r"[^\w.+-]", "_", text)[-60:]
+
+
+def shown(value: Any) -> str:
+    """A value as one would type it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,193 @@
+"""What a training curve looks like: healthy, stuck, unstable, slow or diverged. Pure functions.
+
+Thresholds are those of science.md, section 5; where it leaves a choice open the choice is told
+here. `final` is the mean training loss of the last tenth of the steps; "smoothed" is the trailing
+mean over `smoothing_window(steps)` steps. Losses are in nats per token.
+"""
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Literal
+
+Label = Literal["healthy", "stuck", "unstable", "slow", "diverged"]
+LABELS: tuple[Label, ...] = ("healthy", "slow", "unstable", "stuck", "diverged")
+
+ABOVE_UNIFORM = 0.5  # nats above ln V that count as diverged
+ABOVE_BEST = 1.0  # nats above the lowest smoothed loss that count as diverged
+BELOW_UNIGRAM = 0.05  # nats below the unigram loss that count as having learned more
+EXEMPT_STEPS = 50  # an inflated first loss has this long to come down
+SPIKE_SIGMAS = 7.0
+SPIKE_SHARE = 0.01
+SPIKE_WINDOW = 20  # steps of the trailing mean and standard deviation that a spike stands out from
+SPIKE_MINIMUM = 10  # fewer steps than this say nothing about the noise
+# Without a floor a noiseless curve (sigma = 0) would call any rise a spike.
+SIGMA_FLOOR = 0.01
+MARGIN = 0.02  # delta of science.md, section 4, in nats
+# Larger losses are counted as this, so that running sums keep their precision.
+CAP = 1e6
+
+
+def smoothing_window(steps: int) -> int:
+    """Return the steps that a smoothed loss averages over: a twentieth of the run, 1 to 50.
+
+    >>> [smoothing_window(steps) for steps in (1, 39, 150, 5000)]
+    [1, 1, 7, 50]
+    """
+    return max(1, min(50, steps // 20))
+
+
+def final_loss(losses: Sequence[float]) -> float:
+    """Return the mean loss of the last tenth of the steps, at least one. Raises ValueError if none.
+
+    >>> final_loss([5.0, 4.0, 3.0]), final_loss([4.0] * 18 + [2.0, 3.0])
+    (3.0, 2.5)
+    """
+    if len(losses) == 0:
+        raise ValueError("a training curve needs at least one step")
+    tail = losses[-math.ceil(len(losses) / 10) :]
+    return math.fsum(tail) / len(tail) if all(map(math.isfinite, tail)) else math.nan
+
+
+def smooth(losses: Sequence[float], window: int) -> list[float]:
+    """Return the trailing mean over `window` steps, over fewer at the start.
+
+    >>> smooth([4.0, 2.0, 3.0], 2)
+    [4.0, 3.0, 2.5]
+    """
+    sums = list(accumulate((min(loss, CAP) for loss in losses), initial=0.0))
+    starts = (max(0, end - window) for end in range(1, len(sums)))
+    return [(sums[end] - sums[start]) / (end - start) for end, start in enumerate(starts, 1)]
+
+
+def spikes(losses: Sequence[float]) -> list[int]:
+    """Return the 1-based steps more than 7 sigma above the trailing mean.
+
+    Mean and sigma are those of the `SPIKE_WINDOW` steps before that were not spikes themselves, so
+    that one spike does not hide the next and a jump that never recovers counts at every step.
+
+    >>> spikes([2.0, 2.1] * 10 + [9.0, 9.0] + [2.0, 2.1] * 5)
+    [21, 22]
+    """
+    found: list[int] = []
+    recent: deque[float] = deque()
+    total = squares = 0.0
+    for step, loss in enumerate(losses, 1):
+        loss = min(loss, CAP)
+        count = len(recent)
+        if count >= SPIKE_MINIMUM:
+            mean = total / count
+            variance = max(0.0, squares - count * mean * mean) / (count - 1)
+            if loss > mean + SPIKE_SIGMAS * max(math.sqrt(variance), SIGMA_FLOOR):
+                found.append(step)
+                continue
+        recent.append(loss)
+        total, squares = total + loss, squares + loss * loss
+        if len(recent) > SPIKE_WINDOW:
+            oldest = recent.popleft()
+            total, squares = total - oldest, squares - oldest * oldest
+    return found
+
+
+def has_diverged(losses: Sequence[float], uniform: float) -> bool:
+    """Whether a loss is not finite, or the final tenth lies above ln V + 0.5 or best + 1 nat.
+
+    "Best" is the lowest smoothed loss. A rise that has come back down by the final tenth is not
+    divergence (`spikes` sees it). Against ln V only steps after the 50th count.
+
+    >>> has_diverged([5.5, 4.0, float("nan")], 5.545), has_diverged([30.0] * 50, 5.545)
+    (True, False)
+    """
+    if not all(map(math.isfinite, losses)):
+        return True
+    if len(losses) == 0:
+        return False
+    if final_loss(losses) > min(smooth(losses, smoothing_window(len(losses)))) + ABOVE_BEST:
+        return True
+    judged = losses[max(EXEMPT_STEPS, len(losses) - math.ceil(len(losses) / 10)) :]
+    return len(judged) > 0 and math.fsum(judged) / len(judged) > uniform + ABOVE_UNIFORM
+
+
+def label(losses: Sequence[float], *, uniform: float, unigram: float) -> Label:
+    """Return the label of a run from the training loss of every step, in nats.
+
+    `uniform` is ln V, `unigram` the loss of a model that knows only frequencies. The first that
+    fits of: diverged (`has_diverged`); stuck (final >= unigram - 0.05); unstable (at least 1 % of
+    the steps are `spikes`); healthy. "slow" needs other runs to compare with: see `slow`.
+    Raises ValueError for a curve without steps.
+
+    >>> label([5.5 - 0.02 * step for step in range(150)], uniform=5.545, unigram=3.3)
+    'healthy'
+    >>> label([5.5] * 150, uniform=5.545, unigram=3.3)
+    'stuck'
+    """
+    final = final_loss(losses)
+    if has_diverged(losses, uniform):
+        return "diverged"
+    if final >= unigram - BELOW_UNIGRAM:
+        return "stuck"
+    if len(spikes(losses)) >= SPIKE_SHARE * len(losses):
+        return "unstable"
+    return "healthy"
+
+
+def progress_label(
+    losses: Sequence[float], *, uniform: float, unigram: float, steps: int
+) -> Label | None:
+    """Return the label of a run that is at `len(losses)` of `steps` steps, None if it is too early.
+
+    Divergence is told at once. The rest waits for 50 steps and a fifth of the run (or its end): a
+    run in its warmup is not yet stuck. Costs about a microsecond a step so far.
+
+    >>> progress_label([5.5] * 20, uniform=5.545, unigram=3.3, steps=150) is None
+    True
+    """
+    if has_diverged(losses, uniform):
+        return "diverged"
+    if len(losses) == 0 or len(losses) < min(steps, max(EXEMPT_STEPS, steps / 5)):
+        return None
+    return label(losses, uniform=uniform, unigram=unigram)
+
+
+def still_falling(steps: Sequence[float], losses: Sequence[float], margin: float = MARGIN) -> bool:
+    """Whether the last third of a (thinned) curve falls by more than `margin` nats and its noise.
+
+    By a least-squares line over that third: its fall exceeds the margin and two standard errors.
+    Fewer than 3 points in that third say nothing: False.
+
+    >>> still_falling(range(30), [3.0 - 0.05 * step for step in range(30)])
+    True
+    """
+    points = list(zip(steps, losses, strict=True))
+    points = points[len(points) - len(points) // 3 :]
+    if len(points) < 3:
+        return False
+    x_mean = math.fsum(x for x, _ in points) / len(points)
+    y_mean = math.fsum(y for _, y in points) / len(points)
+    spread = math.fsum((x - x_mean) ** 2 for x, _ in points)
+    if spread == 0:
+        return False
+    slope = math.fsum((x - x_mean) * (y - y_mean) for x, y in points) / spread
+    rest = math.fsum((y - y_mean - slope * (x - x_mean)) ** 2 for x, y in points)
+    error = math.sqrt(rest / (len(points) - 2) / spread)
+    length = points[-1][0] - points[0][0]
+    return -slope * length > max(margin, 2 * error * length)
+
+
+def slow(
+    loss: float,
+    best: float,
+    steps: Sequence[float],
+    losses: Sequence[float],
+    margin: float = MARGIN,
+) -> bool:
+    """Whether a healthy run is slow: worse than the study's best arm by more, and still falling.
+
+    `loss` and `best` are validation losses, of the run and of the best arm's mean; `steps` and
+    `losses` are the run's (thinned) training curve.
+
+    >>> slow(2.5, 2.0, range(30), [4.0 - 0.05 * step for step in range(30)])
+    True
+    """
+    return loss > best + margin and still_falling(steps, losses, margin)

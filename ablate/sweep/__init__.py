@@ -1,0 +1,1 @@
+"""The verb `run`: one run in its directory, and many of them."""

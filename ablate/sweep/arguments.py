@@ -1,0 +1,97 @@
+"""Hydra's flags and the overrides apart, in whatever order they were typed."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ablate.errors import UserError
+
+SWITCHES = {"-m": "--multirun", "--multirun": "--multirun", "--resolve": "--resolve"}
+WITH_VALUE = {
+    "-c": "--cfg",
+    "--cfg": "--cfg",
+    "-p": "--package",
+    "--package": "--package",
+    "-cd": "--config-dir",
+    "--config-dir": "--config-dir",
+}
+MAYBE_VALUE = {"-i": "--info", "--info": "--info"}
+INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
+CFG = ("job", "hydra", "all")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A command line of `ablate run`, taken apart."""
+
+    typed: tuple[str, ...]
+    overrides: tuple[str, ...]
+    flags: tuple[tuple[str, str | None], ...]
+    help: bool = False
+
+    @property
+    def multirun(self) -> bool:
+        """-m was given."""
+        return any(name == "--multirun" for name, _ in self.flags)
+
+    @property
+    def folders(self) -> list[Path]:
+        """The user's own config folders."""
+        return [Path(v) for name, v in self.flags if name == "--config-dir" and v]
+
+    @property
+    def asks_hydra(self) -> bool:
+        """A question that Hydra answers without running anything."""
+        return any(name in ("--cfg", "--info") for name, _ in self.flags)
+
+    def for_hydra(self) -> list[str]:
+        """The same line with flags first, as Hydra's parser needs it."""
+        drop = ("--multirun",) if self.asks_hydra else ()
+        flags = [t for name, v in self.flags if name not in drop for t in (name, v) if t]
+        return [*flags, *self.overrides]
+
+    def as_typed(self) -> str:
+        """The line as one could type it again."""
+        return shlex.join(self.typed)
+
+
+def separate(arguments: Sequence[str]) -> Arguments:
+    """Take a command line apart; raises UserError for a flag that there is none of.
+
+    >>> separate(["depth=6", "-m", "seed=0,1"]).for_hydra()
+    ['--multirun', 'depth=6', 'seed=0,1']
+    """
+    overrides: list[str] = []
+    flags: list[tuple[str, str | None]] = []
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        name, _, attached = word.partition("=")
+        if word in ("-h", "--help"):
+            return Arguments(tuple(arguments), (), (), help=True)
+        if word in SWITCHES:
+            flags.append((SWITCHES[word], None))
+        elif name in WITH_VALUE:
+            value = attached or (rest.pop(0) if rest else "")
+            flags.append((WITH_VALUE[name], check_value(name, value)))
+        elif name in MAYBE_VALUE:
+            value = attached or (rest.pop(0) if rest and rest[0] in INFO else "all")
+            flags.append((MAYBE_VALUE[name], check_value(name, value)))
+        elif word.startswith("-"):
+            known = ", ".join(["-m", "--cfg job", "--resolve", "--info", "--config-dir", "--help"])
+            raise UserError(f"{word}: there is no such flag; flags are {known}")
+        else:
+            overrides.append(word)
+    return Arguments(tuple(arguments), tuple(overrides), tuple(flags))
+
+
+def check_value(flag: str, value: str) -> str:
+    """The value of a flag; raises UserError where it is missing or unknown."""
+    long = WITH_VALUE.get(flag) or MAYBE_VALUE[flag]
+    allowed = {"--cfg": CFG, "--info": INFO}.get(long)
+    if not value or value.startswith("-"):
+        raise UserError(f"{flag}: needs a value{': ' + ', '.join(allowed) if allowed else ''}")
+    if allowed and value not in allowed:
+        raise UserError(f"{flag} {value}: allowed are {', '.join(allowed)}")
+    return value

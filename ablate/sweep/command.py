@@ -1,0 +1,192 @@
+"""The verb `run`: check everything, then hand the runs to Hydra."""
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ablate import record
+from ablate.compose import Composer
+from ablate.config import Identity, flatten
+from ablate.errors import UserError
+from ablate.sweep.arguments import Arguments, separate
+from ablate.sweep.help import help_text
+
+FINISHED = ("done", "diverged")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A checked run that has not started yet."""
+
+    overrides: list[str]
+    config: dict[str, Any]
+    identity: Identity
+    directory: Path
+
+    def status(self) -> str | None:
+        """The status on disk, None without a readable record."""
+        found, _ = record.read(self.directory)
+        return str(found["status"]) if found else None
+
+    def wanted(self) -> bool:
+        """Whether there is still something to do."""
+        status = self.status()
+        if self.config["rerun"]:
+            return True
+        return status not in FINISHED and (status != "failed" or self.config["retry"])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what the command line asks for; the exit code."""
+    given = separate(arguments)
+    if given.help:
+        print(help_text(given.folders))
+        return 0
+    composer = Composer(given.folders)
+    if given.asks_hydra:
+        return show(given, composer)
+    sys.path.append(str(Path.cwd()))
+    plan = make_plan(given, composer)
+    wanted = [p for p in plan if p.wanted()]
+    if not wanted:
+        return already_done(plan, given)
+    check_buildable(wanted)
+    stop = Stop()
+    with stop:
+        interrupted = not start(given, stop)
+    return summarise(plan, given, interrupted=interrupted)
+
+
+def show(given: Arguments, composer: Composer) -> int:
+    """Let Hydra print what --cfg, --info and the like ask for, after our checks."""
+    jobs = composer.jobs(given.overrides, sweep=given.multirun)
+    with composer.session():
+        composer.one(jobs[0])
+    return hand_to_hydra(given, lambda config: None)
+
+
+def make_plan(given: Arguments, composer: Composer) -> list[Planned]:
+    """Compose and check every run; equal runs appear once."""
+    plan: dict[Path, Planned] = {}
+    with composer.session():
+        for job in composer.jobs(given.overrides, sweep=given.multirun):
+            _, config, identity = composer.one(job)
+            directory = Path(config["outputs"]) / config["study"] / identity.name
+            plan.setdefault(directory, Planned(job, config, identity, directory))
+    return list(plan.values())
+
+
+def check_buildable(plan: Sequence[Planned]) -> None:
+    """Raise UserError for a run whose objects cannot be made, before any folder is."""
+    from ablate import build
+
+    corpora: dict[str, Any] = {}
+    checked: set[str] = set()
+    for planned in plan:
+        config = planned.config
+        key = repr(config["corpus"])
+        if key not in corpora:
+            corpora[key] = build.build_corpus(config, progress=lambda text: say(text))
+        if planned.identity.arm not in checked:
+            build.check(config, corpora[key])
+            checked.add(planned.identity.arm)
+
+
+def start(given: Arguments, stop: "Stop") -> bool:
+    """Do all runs through Hydra; false where the user stopped them."""
+    from ablate.sweep.job import job
+    from ablate.train.loop import Stopped
+
+    try:
+        hand_to_hydra(given, lambda config: job(config, stop))
+    except (Stopped, KeyboardInterrupt):
+        return False
+    return True
+
+
+def hand_to_hydra(given: Arguments, task: Callable[[Any], Any]) -> int:
+    """Call Hydra's main with the command line in the order that it can read."""
+    import hydra
+
+    from ablate.catalogue import config_folder
+
+    def ablate(config: Any) -> Any:
+        return task(config)
+
+    sys.argv = ["ablate run", *given.for_hydra()]
+    hydra.main(str(config_folder()), "run", version_base="1.3")(ablate)()
+    return 0
+
+
+def already_done(plan: Sequence[Planned], given: Arguments) -> int:
+    """Say that there is nothing to do, and how to do it anyway."""
+    if len(plan) == 1:
+        from ablate.train.summary import summary_lines
+
+        found, _ = record.read(plan[0].directory)
+        if found:
+            say("\n".join(summary_lines(found, plan[0].directory)))
+    counts = count_statuses(plan)
+    say(f"Nothing to do: {counts}. Add rerun=true to run again.")
+    return 1 if any(p.status() == "failed" for p in plan) else 0
+
+
+def summarise(plan: Sequence[Planned], given: Arguments, *, interrupted: bool) -> int:
+    """Say what became of each run and what to do next; the exit code."""
+    statuses = {p.identity.name: p.status() for p in plan}
+    failed = [p for p in plan if statuses[p.identity.name] in ("failed", None)]
+    studies = sorted({str(p.directory.parent) for p in plan})
+    if len(plan) > 1 or interrupted or failed:
+        say(f"\n{len(plan)} run{'s' * (len(plan) > 1)}: {count_statuses(plan)}")
+    for planned in failed:
+        found, problem = record.read(planned.directory)
+        reason = (found or {}).get("error") or problem or "did not start"
+        say(f"  failed: {planned.identity.name}: {reason}\n    see {planned.directory / 'run.log'}")
+    if interrupted or failed:
+        say(f"To go on from there: ablate run {given.as_typed()}")
+    if len(plan) > 1 and not interrupted:
+        say(f"Next: ablate report {' '.join(studies)}")
+    if interrupted:
+        return 130
+    return 1 if failed else 0
+
+
+def count_statuses(plan: Sequence[Planned]) -> str:
+    """For example "3 done, 1 failed"."""
+    statuses = [p.status() or "not started" for p in plan]
+    return ", ".join(f"{statuses.count(s)} {s}" for s in sorted(set(statuses)))
+
+
+def say(text: str) -> None:
+    """A line for the person at the terminal."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Stop:
+    """Whether the user asked to stop: set by the first SIGINT or SIGTERM; a second one kills."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[int, Any] = {}
+
+    def __call__(self) -> bool:
+        return self.asked
+
+    def __enter__(self) -> "Stop":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        say("\nStopping after this step, with a checkpoint; once more stops at once.")

@@ -1,0 +1,55 @@
+"""The help page of `ablate run`, made from the YAML files."""
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from ablate.catalogue import COMPONENTS, PRESETS, Catalogue
+from ablate.config import flatten, shown
+
+HEAD = """\
+Train one model, or with -m a sweep of them, and record what comes out.
+
+  ablate run pos=rope norm=pre depth=24
+  ablate run -m pos=none,rope,alibi norm=pre,post seed=0,1,2
+  ablate run -m norm=post warmup=none,linear lr=3e-4,1e-3 depth=24
+
+Choices, with the default marked *  (`ablate list GROUP` explains them):
+"""
+
+TAIL = """
+Options of a choice stand under its group: pos.base=500000 norm.final=false warmup.steps=50
+
+  -m, --multirun    run every combination of the comma-separated values
+  --cfg job         print the composed config and stop (also: hydra, all)
+  --info            what Hydra knows: config, defaults-tree, searchpath, ...
+  --config-dir DIR  a folder of your own choices, laid out like configs/
+  -h, --help        this page
+
+A run's folder is OUTPUTS/STUDY/NAME, and NAME follows from its config: the same command again
+says that it is finished, or goes on where it stopped. rerun=true runs it again.
+Exit codes: 0 all well (a diverged run is a result), 1 a run failed, 2 the command or a config is
+wrong, 130 interrupted."""
+
+
+def help_text(folders: Sequence[Path] = ()) -> str:
+    """The page as text, at most 96 columns wide."""
+    catalogue = Catalogue(folders)
+    defaults = catalogue.default_choices()
+    lines = ["usage: ablate run [-m] [KEY=VALUE ...]", "", HEAD.rstrip()]
+    for group in (*COMPONENTS, *PRESETS):
+        names = catalogue.names(group)
+        if names:
+            marked = [n + "*" * (n == defaults.get(group)) for n in names]
+            lines += wrap(f"  {group:<13}", " ".join(marked))
+    lines += ["", "Keys, with their defaults:"]
+    pairs = [f"{k}={shown(v)}" for k, v in flatten(catalogue.defaults()).items()]
+    lines += wrap("  ", "  ".join(p.replace(" ", "") for p in pairs))
+    return "\n".join(lines) + "\n" + TAIL
+
+
+def wrap(head: str, text: str) -> list[str]:
+    """`text` after `head`, with later lines indented under it."""
+    return textwrap.wrap(
+        text, 96, initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False
+    )

@@ -1,0 +1,47 @@
+"""What Hydra calls for each run."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from ablate.config import identify, plain
+from ablate.sweep.command import FINISHED, say
+from ablate.sweep.lock import Busy
+from ablate.sweep.run import Order, execute
+from ablate.train.display import display
+from ablate.train.listeners import Curves, Listener
+from ablate.train.loop import Stopped
+from ablate.train.tensorboard import TensorBoard
+from ablate import record
+
+
+def job(config: DictConfig, stop: Callable[[], bool]) -> float | None:
+    """Do one run, or nothing where it is finished; its validation loss, for a sweeper."""
+    if stop():
+        raise KeyboardInterrupt
+    hydra = HydraConfig.get()
+    whole = OmegaConf.merge({"hydra": hydra}, config)
+    assert isinstance(whole, DictConfig)
+    order = Order(plain(config), identify(whole), Path(hydra.runtime.output_dir))
+    found, _ = record.read(order.directory)
+    status = found["status"] if found else None
+    skipped = FINISHED if order.config["retry"] else (*FINISHED, "failed")
+    if status in skipped and not order.config["rerun"]:
+        say(f"{order.identity.name}: already {status}")
+        return found["loss"]["validation"] if found else None
+    try:
+        result = execute(order, listeners, stop)
+    except Busy as busy:
+        say(f"{order.identity.name}: left alone, {busy}")
+        return None
+    except Stopped:
+        raise KeyboardInterrupt from None
+    validation = result["loss"]["validation"]
+    return float(validation) if validation is not None else None
+
+
+def listeners(order: Order) -> Sequence[Listener]:
+    """Who hears of a run: curves.jsonl, TensorBoard and the person at the terminal."""
+    return [Curves(order.directory), TensorBoard(order.directory), display(order.directory)]

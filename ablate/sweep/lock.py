@@ -1,0 +1,28 @@
+"""One process a run directory: an advisory lock that the kernel lifts when its holder dies."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NAME = ".lock"
+
+
+class Busy(Exception):
+    """Another process holds the directory; the message says which."""
+
+
+@contextmanager
+def hold(directory: Path) -> Iterator[None]:
+    """Hold `directory` for this process alone; raises Busy at once where another one has it."""
+    with (directory / NAME).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            raise Busy(f"process {file.read().strip() or 'unknown'} is at work on it") from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
