@@ -1,38 +1,44 @@
 """Self-attention: one code path for every position scheme."""
 
-from typing import Literal
-
-import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ablate.errors import UserError
 from ablate.model.cache import LayerCache
 from ablate.model.position.base import Positions, PositionScheme
+from ablate.model.projection import Maps, Projection, Role
 from ablate.model.shape import Shape
 
-Role = Literal["query", "key", "value", "output", "up", "gate", "down", "head"]
-
-
-class Projection(nn.Linear):
-    """A linear map that knows its role, so that an init recipe can tell one from another."""
-
-    def __init__(self, inputs: int, outputs: int, role: Role, *, bias: bool) -> None:
-        super().__init__(inputs, outputs, bias=bias)
-        self.role = role
+__all__ = ["Attention", "Projection", "Role"]
 
 
 class Attention(nn.Module):
-    """softmax(scale · q·k + bias) v in heads. Vaswani et al. 2017 (arXiv 1706.03762)."""
+    """softmax(scale · q·k + bias) v in heads. Vaswani et al. 2017 (arXiv 1706.03762).
 
-    def __init__(self, shape: Shape, layer: int, *, bias: bool) -> None:
+    With fewer `kv_heads` than heads, groups of heads share one key and value; position schemes
+    see them repeated to all heads. Ainslie et al. 2023 (arXiv 2305.13245). Raises UserError where
+    heads do not divide the width or key heads the heads.
+    """
+
+    def __init__(
+        self, shape: Shape, layer: int, maps: Maps, *, kv_heads: int | None = None
+    ) -> None:
         super().__init__()
-        width = shape.width
+        kv_heads = shape.heads if kv_heads is None else kv_heads
+        check_heads(shape.width, shape.heads, kv_heads)
         self.shape, self.layer = shape, layer
-        self.query = Projection(width, width, "query", bias=bias)
-        self.key = Projection(width, width, "key", bias=bias)
-        self.value = Projection(width, width, "value", bias=bias)
-        self.output = Projection(width, width, "output", bias=bias)
+        width, kv_width = shape.width, kv_heads * shape.head_width
+        self.query = maps.linear(width, width, "query")
+        self.key = maps.linear(width, kv_width, "key")
+        self.value = maps.linear(width, kv_width, "value")
+        self.output = maps.linear(width, width, "output")
+        self.query_norm = maps.head_norm("query", shape.head_width)
+        self.key_norm = maps.head_norm("key", shape.head_width)
+        self.value_norm = maps.head_norm("value", shape.head_width)
+        self.inner_norm = maps.inner_norm(width)
+        shared = shape.heads // kv_heads
+        self.repeat = RepeatHeads(shared) if shared > 1 else nn.Identity()
 
     def forward(
         self,
@@ -42,11 +48,12 @@ class Attention(nn.Module):
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch query width"]:
         source = scheme.attend_to(x, positions, self.layer)
-        q = self._heads(self.query(source))
-        k = self._heads(self.key(source))
-        v = self._heads(self.value(x))
+        q = self.query_norm(self._heads(self.query(source)))
+        k = self.key_norm(self._heads(self.key(source)))
+        v = self.value_norm(self._heads(self.value(x)))
         if cache is not None:
             k, v, x = cache.extend(k, v, x, keep_inputs=scheme.needs_inputs)
+        k, v = self.repeat(k), self.repeat(v)
         q, k = scheme.rotate(q, k, positions, self.layer)
         bias = scheme.bias(q, k, x, positions, self.layer)
         mask = positions.visible if bias is None else positions.masked(bias)
@@ -61,7 +68,29 @@ class Attention(nn.Module):
             is_causal=mask is None and positions.causal,
             scale=scheme.scale,
         )
-        return self.output(mixed.transpose(1, 2).flatten(2))
+        return self.output(self.inner_norm(mixed.transpose(1, 2).flatten(2)))
 
     def _heads(self, x: Tensor) -> Float[Tensor, "batch heads length head_width"]:
-        return x.unflatten(-1, (self.shape.heads, self.shape.head_width)).transpose(1, 2)
+        return x.unflatten(-1, (-1, self.shape.head_width)).transpose(1, 2)
+
+
+class RepeatHeads(nn.Module):
+    """Each head `times` times, side by side."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    def forward(self, x: Float[Tensor, "batch kv_heads length head_width"]) -> Tensor:
+        return x.repeat_interleave(self.times, dim=1)
+
+
+def check_heads(width: int, heads: int, kv_heads: int) -> None:
+    """Raise UserError where heads do not divide the width or key heads the heads."""
+    if heads < 1 or width % heads:
+        near = [h for h in range(1, width + 1) if width % h == 0]
+        nearest = min(near, key=lambda h: abs(h - heads))
+        raise UserError(f"heads={heads}: must divide width={width}; the nearest is {nearest}")
+    if kv_heads < 1 or heads % kv_heads:
+        allowed = ", ".join(str(h) for h in range(1, heads + 1) if heads % h == 0)
+        raise UserError(f"kv_heads={kv_heads}: must divide heads={heads}; allowed are {allowed}")

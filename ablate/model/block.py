@@ -2,26 +2,13 @@
 
 from typing import Any
 
-import torch.nn.functional as F
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
-from ablate.model.attention import Attention, Projection
+from ablate.model.attention import Attention
 from ablate.model.cache import LayerCache
+from ablate.model.feed_forward import FeedForward
 from ablate.model.position.base import Positions, PositionScheme
 from ablate.model.wiring import Wiring
-
-
-class FeedForward(nn.Module):
-    """W₂ gelu(W₁ x), four times as wide inside."""
-
-    def __init__(self, width: int, *, bias: bool) -> None:
-        super().__init__()
-        self.up = Projection(width, 4 * width, "up", bias=bias)
-        self.down = Projection(4 * width, width, "down", bias=bias)
-
-    def forward(self, x: Float[Tensor, "batch length width"]) -> Tensor:
-        return self.down(F.gelu(self.up(x)))
 
 
 class Block(nn.Module):
@@ -31,7 +18,7 @@ class Block(nn.Module):
         self,
         attention: Attention,
         attention_wiring: Wiring,
-        feed_forward: nn.Module,
+        feed_forward: FeedForward,
         feed_forward_wiring: Wiring,
         dropout: float,
     ) -> None:

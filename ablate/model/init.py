@@ -1,4 +1,4 @@
-"""Initialisation recipes.
+"""Drawing a model's parameters from a seed; the recipes are in recipes.py.
 
 Every module draws from a generator of its own, seeded by the run's seed and the module's name. Two
 arms of one seed thus start with equal numbers wherever they have an equally named part, whatever
@@ -11,15 +11,10 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Generator, Tensor, nn
 
-from ablate.model.attention import Projection
-
-
-class Drawn(ABC):
-    """A module with parameters of its own that are drawn at random, beside Linear and Embedding."""
-
-    @abstractmethod
-    def draw(self, generator: Generator) -> None:
-        """Fill the module's own parameters."""
+from ablate.model.drawn import Drawn
+from ablate.model.projection import Projection, Role
+from ablate.model.shape import Shape
+from ablate.model.transformer import Transformer
 
 
 class InitRecipe(ABC):
@@ -30,62 +25,16 @@ class InitRecipe(ABC):
         """Standard deviation of the token embeddings' entries."""
 
     @abstractmethod
-    def weight(self, module: Projection, generator: Generator) -> None:
-        """Fill a projection's weight."""
-
-    @abstractmethod
-    def bias(self, module: Projection, bias: Tensor, generator: Generator) -> None:
-        """Fill a projection's bias."""
-
-
-class TorchInit(InitRecipe):
-    """torch's defaults: weights and biases U(±1/sqrt(inputs)), embeddings N(0, 1)."""
-
-    def embedding_std(self, width: int) -> float:
-        return 1.0
-
-    def weight(self, module: Projection, generator: Generator) -> None:
-        bound = module.in_features**-0.5
-        nn.init.uniform_(module.weight, -bound, bound, generator=generator)
+    def weight(self, module: Projection, generator: Generator, shape: Shape) -> None:
+        """Fill a projection's weight, before any gain."""
 
     def bias(self, module: Projection, bias: Tensor, generator: Generator) -> None:
-        bound = module.in_features**-0.5
-        nn.init.uniform_(bias, -bound, bound, generator=generator)
-
-
-class GPT2Init(InitRecipe):
-    """N(0, std²) for weights and embeddings, zero biases; std = 0.02.
-
-    Radford et al. 2019 and its released code.
-    """
-
-    def __init__(self, *, std: float = 0.02) -> None:
-        self.std = std
-
-    def embedding_std(self, width: int) -> float:
-        return self.std
-
-    def weight(self, module: Projection, generator: Generator) -> None:
-        nn.init.normal_(module.weight, std=self.std, generator=generator)
-
-    def bias(self, module: Projection, bias: Tensor, generator: Generator) -> None:
+        """Fill a projection's bias: zeros."""
         nn.init.zeros_(bias)
 
-
-class XavierInit(InitRecipe):
-    """U(±sqrt(6 / (inputs + outputs))) for weights, zero biases, embeddings N(0, 1/width).
-
-    Glorot and Bengio 2010; the embeddings follow the original transformer's released code.
-    """
-
-    def embedding_std(self, width: int) -> float:
-        return width**-0.5
-
-    def weight(self, module: Projection, generator: Generator) -> None:
-        nn.init.xavier_uniform_(module.weight, generator=generator)
-
-    def bias(self, module: Projection, bias: Tensor, generator: Generator) -> None:
-        nn.init.zeros_(bias)
+    def gain(self, role: Role, depth: int, placement: float) -> float:
+        """The factor on a block's weight; `placement` is what the norm placement asks for."""
+        return placement
 
 
 def named_seed(seed: int, name: str) -> int:
@@ -100,13 +49,15 @@ def named_generator(seed: int, name: str) -> Generator:
 
 
 @torch.no_grad()
-def initialise(model: nn.Module, recipe: InitRecipe, seed: int) -> None:
+def initialise(model: Transformer, recipe: InitRecipe, seed: int) -> None:
     """Draw every random parameter of `model`, which must lie on the CPU.
 
-    A tied matrix is drawn once, as the embedding. Raises TypeError for a linear map or a parameter
-    holder that no recipe knows, so that nothing keeps unseeded numbers.
+    A tied matrix is drawn once, as the embedding. A placement that sets something from a first
+    pass (Admin's ω) does so at the end. Raises TypeError for a linear map or an embedding that no
+    recipe knows, so that nothing keeps unseeded numbers.
     """
     drawn: set[int] = set()
+    depth = model.shape.depth
     for name, module in model.named_modules():
         generator = named_generator(seed, name)
         if isinstance(module, nn.Embedding):
@@ -115,10 +66,32 @@ def initialise(model: nn.Module, recipe: InitRecipe, seed: int) -> None:
             drawn.add(id(module.weight))
         elif isinstance(module, Projection):
             if id(module.weight) not in drawn:
-                recipe.weight(module, generator)
+                recipe.weight(module, generator, model.shape)
+                asked = model.placement.gain(module.role, depth)
+                module.weight.mul_(recipe.gain(module.role, depth, asked))
             if module.bias is not None:
                 recipe.bias(module, module.bias, generator)
         elif isinstance(module, Drawn):
             module.draw(generator)
         elif isinstance(module, nn.Linear):
             raise TypeError(f"{name}: use Projection or Drawn, so that it is drawn from its seed")
+    tokens = first_tokens(model.shape, named_generator(seed, "first pass"))
+    model.placement.profile(model.blocks, lambda: first_pass(model, tokens))
+
+
+def first_tokens(shape: Shape, generator: Generator) -> Tensor:
+    """Uniform tokens for a first pass: 8 sequences of the train length, 64 tokens at most."""
+    size = (8, min(shape.seq_len, 64))
+    return torch.randint(shape.vocabulary, size, generator=generator)
+
+
+def first_pass(model: Transformer, tokens: Tensor) -> None:
+    """Run the model as in training, and leave its buffers and torch's generator as they were."""
+    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        was_training = model.training
+        model.train()(tokens)
+        model.train(was_training)
+    for name, buffer in model.named_buffers():
+        buffer.copy_(before[name])

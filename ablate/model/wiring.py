@@ -1,96 +1,31 @@
 """How a sublayer F hangs on the residual stream.
 
-Every wiring speaks four verbs: `open` makes the stream's state from the embeddings, `read` takes
-F's input from it, `write` puts F's output back, `close` gives the last state to the head. The
-plain row is  x → after(write(skip(x), branch(F(before(x))))), where the residual rule decides what
-`write` is: x + y, y alone, x + αy, ...
+Every wiring speaks the same verbs: `open` makes the stream's state from the embeddings, `enter`
+lets a position scheme change it at a block's entry, `read` takes F's input from it, `write` puts
+F's output back, `close` gives the last state to the head. The plain row is
+x → after(write(skip(x), branch(F(before(x))))), where the residual rule decides what `write` is:
+x + y, y alone, x + αy, ...
 """
 
+from abc import ABC
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from jaxtyping import Float
 from torch import Tensor, nn
 
-Sublayer = Literal["attention", "feed_forward"]
+from ablate.errors import UserError
+from ablate.model.residual import ResidualRule, Site, Sublayer
+
+__all__ = ["Row", "Scale", "Site", "Sublayer", "Wiring", "require_additive"]
 
 
-@dataclass(frozen=True)
-class Site:
-    """Which sublayer of the stack is being wired; `layer` counts blocks from 0."""
+class Wiring(nn.Module, ABC):
+    """The base of wirings: each verb goes to the residual rule."""
 
-    layer: int
-    depth: int
-    sublayer: Sublayer
-    width: int
-
-    @property
-    def first(self) -> bool:
-        """The stack's first sublayer."""
-        return self.layer == 0 and self.sublayer == "attention"
-
-    @property
-    def last(self) -> bool:
-        """The stack's last sublayer."""
-        return self.layer == self.depth - 1 and self.sublayer == "feed_forward"
-
-
-class ResidualRule(nn.Module):
-    """x + y, the residual connection. He et al. 2015 (arXiv 1512.03385).
-
-    Built as `Rule(site, **options)`, one for each sublayer. A rule whose state is richer than one
-    stream overrides `open`, `read` and `close` too.
-    """
-
-    def __init__(self, site: Site) -> None:
-        super().__init__()
-
-    def open(self, x: Tensor) -> Any:
-        """The state that the stack starts with."""
-        return x
-
-    def enter(self, state: Any, change: Callable[[Tensor], Tensor]) -> Any:
-        """The state after a position scheme's `change` to the stream at a block's entry."""
-        return change(state)
-
-    def read(self, state: Any) -> Tensor:
-        """The sublayer's input, before any norm: [batch, length, width]."""
-        return state
-
-    def write(self, state: Any, y: Tensor) -> Any:
-        """The state after the sublayer's output y: [batch, length, width]."""
-        return state + y
-
-    def close(self, state: Any) -> Tensor:
-        """The stream that the head reads: [batch, length, width]."""
-        return state
-
-
-class NoResidual(ResidualRule):
-    """y alone: the sublayer's input is dropped and gradients pass through every sublayer."""
-
-    def write(self, state: Any, y: Tensor) -> Any:
-        return y
-
-
-class Wiring(nn.Module):
-    """One sublayer's row: norms before F, on its branch and after the sum, and the skip's factor."""
-
-    def __init__(
-        self,
-        residual: ResidualRule,
-        *,
-        before: nn.Module | None = None,
-        branch: nn.Module | None = None,
-        after: nn.Module | None = None,
-        skip: nn.Module | None = None,
-    ) -> None:
+    def __init__(self, residual: ResidualRule) -> None:
         super().__init__()
         self.residual = residual
-        self.before = before or nn.Identity()
-        self.branch = branch or nn.Identity()
-        self.after = after or nn.Identity()
-        self.skip = skip or nn.Identity()
 
     def open(self, x: Tensor) -> Any:
         """See `ResidualRule.open`; called on the stack's first wiring."""
@@ -101,13 +36,74 @@ class Wiring(nn.Module):
         return self.residual.enter(state, change)
 
     def read(self, state: Any) -> Tensor:
-        """F's input."""
-        return self.before(self.residual.read(state))
+        """F's input: [batch, length, width]."""
+        return self.residual.read(state)
 
     def write(self, state: Any, y: Tensor) -> Any:
-        """The state after F gave y."""
-        return self.after(self.residual.write(self.skip(state), self.branch(y)))
+        """The state after F gave y: [batch, length, width]."""
+        return self.residual.write(state, y)
 
     def close(self, state: Any) -> Tensor:
         """See `ResidualRule.close`; called on the stack's last wiring."""
         return self.residual.close(state)
+
+
+class Row(Wiring):
+    """One sublayer's row: norms before F, on its branch and after the sum, and the skip's factor.
+
+    `opening` stands on the embeddings. Raises UserError for a residual rule that has no single
+    stream to put `after` on, or no sum for `skip` to act in.
+    """
+
+    def __init__(
+        self,
+        residual: ResidualRule,
+        *,
+        before: nn.Module | None = None,
+        branch: nn.Module | None = None,
+        after: nn.Module | None = None,
+        skip: nn.Module | None = None,
+        opening: nn.Module | None = None,
+    ) -> None:
+        super().__init__(residual)
+        if skip is not None:
+            require_additive(residual, "it scales the skip path")
+        if after is not None and not residual.one_stream:
+            raise UserError(
+                f"residual: {type(residual).__name__} keeps several streams, and this norm "
+                "placement puts a norm on the sum; use norm=pre, peri, sandwich or none"
+            )
+        self.before = before or nn.Identity()
+        self.branch = branch or nn.Identity()
+        self.after = after or nn.Identity()
+        self.skip = skip or nn.Identity()
+        self.opening = opening or nn.Identity()
+
+    def open(self, x: Tensor) -> Any:
+        return self.residual.open(self.opening(x))
+
+    def read(self, state: Any) -> Tensor:
+        return self.before(self.residual.read(state))
+
+    def write(self, state: Any, y: Tensor) -> Any:
+        return self.after(self.residual.write(self.skip(state), self.branch(y)))
+
+
+class Scale(nn.Module):
+    """A fixed factor, not trained."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
+        return self.factor * x
+
+
+def require_additive(residual: ResidualRule, reason: str) -> None:
+    """Raise UserError for a residual rule that replaces the sum x + F."""
+    if not residual.additive:
+        raise UserError(
+            f"residual: {type(residual).__name__} replaces the sum x + F, which this norm "
+            f"placement needs ({reason}); use residual=on or a rule that only scales F"
+        )
