@@ -53,12 +53,20 @@ def one_folder(paths: Sequence[Path]) -> Iterator[Path]:
         yield paths[0]
         return
     # TensorBoard's own list of folders splits at commas, which run names have.
-    with tempfile.TemporaryDirectory(prefix="ablate-board-") as name:
-        folder = Path(name)
-        for path in paths:
-            link = folder / "_".join(path.parts[-2:]) if (folder / path.name).exists() else None
-            (link or folder / path.name).symlink_to(path.resolve(), target_is_directory=True)
-        yield folder
+    with tempfile.TemporaryDirectory(prefix="ablate-board-") as folder:
+        for name, path in link_names(paths).items():
+            (Path(folder) / name).symlink_to(path, target_is_directory=True)
+        yield Path(folder)
+
+
+def link_names(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name folders by as many of their last parts as tell them apart."""
+    folders = {path.resolve() for path in paths}
+    for parts in range(1, max(len(path.parts) for path in folders) + 1):
+        names = {"_".join(path.parts[-parts:]).strip("/"): path for path in sorted(folders)}
+        if len(names) == len(folders):
+            return names
+    raise UserError("these folders cannot be told apart by name; show one at a time")
 
 
 def serve(folder: Path, host: str, port: int | None) -> str:

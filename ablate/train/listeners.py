@@ -1,0 +1,99 @@
+"""What hears of a run while it trains, and the one that keeps its curves."""
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import TextIO
+
+
+class Listener:
+    """Events of one run, each a no-op here; a listener overrides those it wants.
+
+    The training loop sends start, then any number of step, log, validate and message, then finish;
+    finish comes whatever became of the run.
+    """
+
+    def start(self, record: dict, resumed_at: int) -> None:
+        """Before the first step; `resumed_at` steps are already done (0 in a fresh run)."""
+
+    def step(self, step: int, loss: float) -> None:
+        """After every optimiser step (1-based), with its training loss in nats."""
+
+    def log(self, line: dict) -> None:
+        """Every log.every steps, with the line that curves.jsonl gets."""
+
+    def validate(self, step: int, loss: float) -> None:
+        """After a validation pass, with its mean loss in nats."""
+
+    def message(self, text: str) -> None:
+        """What the loop is doing beside training, such as "evaluating at 8L"."""
+
+    def finish(self, record: dict) -> None:
+        """After the last event of the run, with its final record."""
+
+
+class Curves(Listener):
+    """Appends each logged line to curves.jsonl, on disk before the next step begins.
+
+    A resumed run first drops the lines beyond the step it goes on from (all of them in a fresh
+    run), and a last line that a killed process left half written, so steps never repeat.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "curves.jsonl"
+        self._file: TextIO | None = None
+
+    def start(self, record: dict, resumed_at: int) -> None:
+        """Bring the file back to `resumed_at` and open it for more."""
+        kept = [line for line in read_curves(self.path) if line["step"] <= resumed_at]
+        temporary = self.path.with_suffix(".jsonl.partial")
+        with temporary.open("w", encoding="utf-8") as file:
+            file.writelines(_encode(line) for line in kept)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.path)
+        self._file = self.path.open("a", encoding="utf-8")
+
+    def log(self, line: dict) -> None:
+        """Append one line and flush it."""
+        if self._file is None:
+            raise RuntimeError("Curves heard of a line before the start of the run")
+        self._file.write(_encode(line))
+        self._file.flush()
+
+    def finish(self, record: dict) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def read_curves(path: Path) -> list[dict]:
+    """Read the lines of a curves.jsonl; a missing file is empty, a damaged line is left out."""
+    if not path.exists():
+        return []
+    lines = []
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(line, dict) and isinstance(line.get("step"), int):
+            lines.append(line)
+    return lines
+
+
+def _encode(line: dict) -> str:
+    return json.dumps(_finite(line), allow_nan=False) + "\n"
+
+
+def _finite(value: object) -> object:
+    """Put null in place of NaN and infinity, which JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    return value

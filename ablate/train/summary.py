@@ -1,0 +1,150 @@
+"""What a run came to, in words for a terminal; pure functions of a record."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+IN_WORDS = {
+    "healthy": "healthy",
+    "stuck": "stuck at the unigram loss: it learned how often tokens occur and no more",
+    "unstable": "unstable: the loss jumped far above its trend",
+    "slow": "slow: still falling, behind the best arm of its study",
+    "diverged": "diverged",
+}
+
+
+def summary_lines(record: dict, directory: Path) -> list[str]:
+    """Describe a finished run, one fact a line, the verdict first.
+
+    Losses are in nats per token; what was not measured is left out, and an accuracy that a scheme
+    cannot have at a length says "undefined".
+    """
+    lines = [verdict(record)]
+    loss = _section(record, "loss")
+    if loss.get("first") is not None:
+        hint = first_loss_hint(loss["first"] - loss["uniform"])
+        lines.append(f"first loss {first_loss(loss['first'], loss['uniform'])}{hint}")
+    if loss.get("validation") is not None:
+        reference = f"unigram {loss['unigram']:.2f}, ln V {loss['uniform']:.2f}"
+        lines.append(f"validation loss {loss['validation']:.3f} nats ({reference})")
+    lines += gradient_lines(_section(record, "gradients"))
+    lines += accuracy_lines(_section(record, "extrapolation"))
+    timing = _section(record, "timing")
+    if timing.get("seconds") is not None:
+        speed = timing.get("tokens_per_second")
+        rate = f" at {speed:,.0f} tokens/s" if speed else ""
+        lines.append(f"{duration(timing['seconds'])} in all{rate}")
+    lines.append(f"files in {directory}")
+    return lines
+
+
+def verdict(record: dict) -> str:
+    """Say what became of the process and what its curve looks like."""
+    status, label = record["status"], record.get("label")
+    reached = f"step {record.get('steps_done', 0):,} of {record['steps']:,}"
+    if status == "done":
+        return f"done: {IN_WORDS[label]}" if label else "done"
+    if status == "diverged":
+        return f"diverged by {reached}; a result like any other, kept with all it reached"
+    if status == "interrupted":
+        return f"interrupted at {reached}; the same command goes on from there"
+    if status == "failed":
+        return f"failed at {reached}: {_reason(record.get('error'))}"
+    return f"{status} at {reached}"
+
+
+def first_loss(loss: float, uniform: float) -> str:
+    """Put the loss before any update beside that of a uniform guess.
+
+    >>> first_loss(5.675, 5.545)
+    '5.67 = ln V + 0.13'
+    """
+    if not math.isfinite(loss):
+        return f"{loss:.2f}"
+    excess = loss - uniform
+    return f"{loss:.2f} = ln V {'+' if excess >= 0 else '−'} {abs(excess):.2f}"
+
+
+def first_loss_hint(excess: float) -> str:
+    """Say what a first loss far from ln V points to; empty where it is as it should be."""
+    if excess > 0.5:
+        return " (high: a large or tied head, or a missing final norm)"
+    if excess < -0.1:
+        return " (low: a leak? shifted targets or a missing mask)"
+    return ""
+
+
+def gradient_lines(gradients: dict) -> list[str]:
+    """Compare the first step's gradient norms of the first and last block."""
+    ratios = {
+        name: block_ratio(gradients.get(f"{name}_first") or []) for name in ("parameters", "inputs")
+    }
+    known = [f"{ratio:.2g} ({name})" for name, ratio in ratios.items() if ratio is not None]
+    return [f"gradient norm, first / last block at step 1: {', '.join(known)}"] if known else []
+
+
+def block_ratio(norms: Sequence[float | None]) -> float | None:
+    """Divide the first block's gradient norm by the last one's; None where that has no value.
+
+    >>> block_ratio([3.0, 2.0, 1.5])
+    2.0
+    """
+    if not norms or norms[0] is None or not norms[-1]:
+        return None
+    return norms[0] / norms[-1]
+
+
+def accuracy_lines(extrapolation: dict) -> list[str]:
+    """List the accuracy of next-token prediction by how much context was given."""
+    if not extrapolation.get("lengths"):
+        return []
+    train_length = extrapolation["train_length"]
+    entries = [
+        f"{context(length, train_length)} {_percent(accuracy)}"
+        for length, accuracy in zip(
+            extrapolation["lengths"], extrapolation["accuracy"], strict=True
+        )
+    ]
+    return [f"accuracy by context (L = {train_length}): {', '.join(entries)}"]
+
+
+def context(length: int, train_length: int) -> str:
+    """Name a context length as a multiple of the length trained on.
+
+    >>> [context(length, 64) for length in (32, 64, 512)]
+    ['L/2', 'L', '8L']
+    """
+    if length == train_length:
+        return "L"
+    if length < train_length:
+        return f"L/{train_length / length:g}"
+    return f"{length / train_length:g}L"
+
+
+def duration(seconds: float) -> str:
+    """Write a span of time in the two units that matter.
+
+    >>> [duration(seconds) for seconds in (8.2, 100, 7500)]
+    ['8 s', '1 min 40 s', '2 h 05 min']
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def _percent(accuracy: float | None) -> str:
+    return "undefined" if accuracy is None else f"{100 * accuracy:.1f} %"
+
+
+def _section(record: dict, name: str) -> dict:
+    """A part of the record, empty where the run ended before it was measured."""
+    return record.get(name) or {}
+
+
+def _reason(error: str | None) -> str:
+    """The line that says why: the first one, or the last one of a traceback."""
+    lines = (error or "").strip().splitlines() or ["see run.log"]
+    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
