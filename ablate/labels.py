@@ -46,7 +46,7 @@ def final_loss(losses: Sequence[float]) -> float:
     """
     if len(losses) == 0:
         raise ValueError("a training curve needs at least one step")
-    tail = losses[-math.ceil(len(losses) / 10) :]
+    tail = losses[-max(1, len(losses) // 10) :]
     return math.fsum(tail) / len(tail) if all(map(math.isfinite, tail)) else math.nan
 
 
@@ -105,7 +105,7 @@ def has_diverged(losses: Sequence[float], uniform: float) -> bool:
         return False
     if final_loss(losses) > min(smooth(losses, smoothing_window(len(losses)))) + ABOVE_BEST:
         return True
-    judged = losses[max(EXEMPT_STEPS, len(losses) - math.ceil(len(losses) / 10)) :]
+    judged = losses[max(EXEMPT_STEPS, len(losses) - max(1, len(losses) // 10)) :]
     return len(judged) > 0 and math.fsum(judged) / len(judged) > uniform + ABOVE_UNIFORM
 
 

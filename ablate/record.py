@@ -173,7 +173,9 @@ def _kind(value: Any) -> str:
         return "true or false"
     if isinstance(value, int | float):
         return NUMBER
-    return {str: TEXT, list: "a list", dict: OBJECT}[type(value)]
+    if isinstance(value, str):
+        return TEXT
+    return OBJECT if isinstance(value, dict) else "a list"
 
 
 def _fit(value: Any, shape: Any, path: str, misfits: list[str]) -> Any:

@@ -1,0 +1,200 @@
+"""The measured columns: stable key, heading, meaning with its unit, and where the record has it.
+
+A new column is a row in `COLUMNS`; tables, sorting, formats and the help read nothing else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from ablate.report.statistics import Scale
+
+
+class Missing(Enum):
+    """Why a run has no value."""
+
+    UNMEASURED = "–"  # the run did not get there, or does not measure it
+    UNDEFINED = "undef."  # the scheme cannot do it: a result, and never 0
+
+
+Value = float | Missing
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number of a run and how it is told. `panel` is the part of the table that it stands in."""
+
+    key: str
+    heading: str  # lines are split where a narrow column may break
+    meaning: str
+    extract: Callable[[Record], Value]
+    panel: str = ""  # "" stands in no table, only in csv, json and --sort
+    scale: Scale = "linear"
+    decimals: int = 3
+    signed: bool = False
+    # The value belongs to a finished training: runs that did not end as "done" are not averaged in.
+    trained: bool = False
+
+
+def _at(*path: str) -> Callable[[Record], Value]:
+    """Read a number at a path of the record."""
+
+    def extract(record: Record) -> Value:
+        value: Any = record
+        for key in path:
+            value = value[key]
+        return Missing.UNMEASURED if value is None else float(value)
+
+    return extract
+
+
+def _first_over_last(key: str) -> Callable[[Record], Value]:
+    """Divide a gradient norm of the first block by that of the last."""
+
+    def extract(record: Record) -> Value:
+        norms = record["gradients"][key]
+        if not norms or norms[0] is None or not norms[-1]:
+            return Missing.UNMEASURED
+        return norms[0] / norms[-1]
+
+    return extract
+
+
+def _at_context(key: str, factor: float) -> Callable[[Record], Value]:
+    """Read a quantity of the extrapolation at a context of `factor` train lengths."""
+
+    def extract(record: Record) -> Value:
+        measured = record["extrapolation"]
+        length = measured["train_length"]
+        if length is None or factor * length not in measured["lengths"]:
+            return Missing.UNMEASURED
+        place = measured["lengths"].index(factor * length)
+        if place >= len(measured[key]):
+            return Missing.UNMEASURED
+        value = measured[key][place]
+        return Missing.UNDEFINED if value is None else float(value)
+
+    return extract
+
+
+FACTORS: dict[str, float] = {"halfL": 0.5, "L": 1, "2L": 2, "4L": 4, "8L": 8}
+OUTCOME, START, LENGTH = "outcome", "first step", "length"
+CONTEXTS = (
+    ("acc", "accuracy", "share of the targets predicted right"),
+    ("nll", "nll", "cross-entropy of the targets, nats per token"),
+    ("ret", "retention", "(accuracy - unigram's) / (accuracy at L - unigram's)"),
+)
+
+
+def _contexts() -> list[Column]:
+    """One column for each quantity and context; the table shows accuracy at L, 2L, 4L and 8L."""
+    return [
+        Column(
+            key=f"{short}_{name}",
+            heading=f"{'acc.' if short == 'acc' else short} at\n{name}",
+            meaning=f"{meaning} with {name} tokens of context",
+            extract=_at_context(key, factor),
+            panel=LENGTH if short == "acc" and name != "halfL" else "",
+            trained=True,
+        )
+        for short, key, meaning in CONTEXTS
+        for name, factor in FACTORS.items()
+    ]
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column(
+        "val_loss",
+        "val.\nloss",
+        "cross-entropy on held-out text at the end, nats per token",
+        _at("loss", "validation"),
+        OUTCOME,
+        trained=True,
+    ),
+    Column(
+        "first_loss",
+        "first\nloss",
+        "cross-entropy of the first batch before any update, nats per token",
+        _at("loss", "first"),
+        START,
+    ),
+    Column(
+        "excess",
+        "over\nln V",
+        "first loss - ln V (V = vocabulary), nats",
+        _at("loss", "excess"),
+        START,
+        signed=True,
+    ),
+    Column(
+        "grad_ratio",
+        "grad.\nfirst/last",
+        "gradient norm over the parameters of the first block / of the last block, at step 1",
+        _first_over_last("parameters_first"),
+        START,
+        scale="log",
+    ),
+    *_contexts(),
+    Column(
+        "input_ratio",
+        "dL/dx\nfirst/last",
+        "norm of dLoss/dx at the first block's input / at the last block's, at step 1",
+        _first_over_last("inputs_first"),
+        scale="log",
+    ),
+    Column(
+        "train_loss",
+        "train\nloss",
+        "training loss, mean of the last tenth of the steps, nats per token",
+        _at("loss", "final"),
+        trained=True,
+    ),
+    Column(
+        "best_loss",
+        "best\nval. loss",
+        "lowest validation loss seen while training, nats per token",
+        _at("loss", "best"),
+        trained=True,
+    ),
+    Column(
+        "unigram",
+        "unigram\nloss",
+        "loss of a model that knows only frequencies, nats per token",
+        _at("loss", "unigram"),
+    ),
+    Column(
+        "clip_fraction",
+        "clipped",
+        "share of the steps whose gradient was clipped",
+        _at("gradients", "clip_fraction"),
+        trained=True,
+    ),
+    Column("parameters", "para-\nmeters", "trained parameters", _at("parameters"), decimals=0),
+    Column(
+        "tokens",
+        "tokens",
+        "tokens trained on, repeats counted",
+        _at("tokens"),
+        decimals=0,
+        trained=True,
+    ),
+    Column(
+        "seconds",
+        "time, s",
+        "wall time of the run, seconds",
+        _at("timing", "seconds"),
+        decimals=1,
+        trained=True,
+    ),
+    Column(
+        "tokens_per_second",
+        "tokens/s",
+        "training speed, tokens per second",
+        _at("timing", "tokens_per_second"),
+        decimals=0,
+        trained=True,
+    ),
+)
+BY_KEY = {column.key: column for column in COLUMNS}

@@ -1,0 +1,61 @@
+"""A table as people read it: for a terminal, a pipe, and as markdown."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.text import Text
+
+from ablate.report.layout import lay_out, strips, wrapped
+from ablate.report.summary import first_line, legend, notes, outside, troubles
+from ablate.report.tables import Table
+
+OUTSIDE, INSIDE = "Not in the table", "In the table, with a problem"
+
+
+def as_table(table: Table, width: int | None) -> Text:
+    """Return the report for a terminal of a width, or with one line a row (None)."""
+    parts = [_folded([first_line(table)], width, "bold")]
+    if table.rows:
+        parts.append(lay_out(table, width))
+        parts.append(_folded(legend(table) + notes(table), width, "dim"))
+    for title, listed in ((OUTSIDE, outside(table)), (INSIDE, troubles(table))):
+        if listed:
+            title_line = Text(f"{title}:\n", "bold")
+            parts.append(title_line + _folded(_named(listed), width, "not bold"))
+    return Text("\n\n").join(parts).append("\n")
+
+
+def _named(listed: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{name}: {problem}" for name, problem in listed]
+
+
+def _folded(lines: Iterable[str], width: int | None, style: str) -> Text:
+    return Text("\n".join(part for line in lines for part in wrapped(line, width)), style)
+
+
+def as_markdown(table: Table) -> str:
+    """Return the report as a markdown table, with its words as lists."""
+    keys, measured = strips(table)
+    columns = [*keys, *measured]
+    lines = [f"**{_escaped(first_line(table))}**"]
+    if table.rows:
+        lines.append("")
+        lines.append(_bar(_escaped(" ".join(column.heading)) for column in columns))
+        lines.append(_bar("--:" if column.right else ":--" for column in columns))
+        for row in range(len(table.rows)):
+            lines.append(_bar(_escaped(column.lines(row, False)[0].strip()) for column in columns))
+        lines += ["", *(f"- {_escaped(line)}" for line in legend(table) + notes(table))]
+    for title, listed in ((OUTSIDE, outside(table)), (INSIDE, troubles(table))):
+        if listed:
+            lines += ["", f"{title}:", "", *(f"- {_escaped(line)}" for line in _named(listed))]
+    return "\n".join(lines) + "\n"
+
+
+def _bar(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _escaped(line: str) -> str:
+    """Escape what markdown or HTML in it would take for markup."""
+    for mark in "\\|*_`[<":
+        line = line.replace(mark, f"\\{mark}")
+    return line

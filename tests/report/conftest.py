@@ -1,0 +1,121 @@
+"""Synthetic records: a small factory that writes outputs/<study>/<run>/record.json."""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LENGTHS = [32, 64, 128, 256, 512]
+POSITIONS = {
+    "none": {"_target_": "ablate.model.position.base.Position"},
+    "learned": {"_target_": "ablate.model.position.additive.Learned", "max_length": 64},
+    "rope": {"_target_": "ablate.model.position.rotary.Rope", "base": 10000.0},
+    "alibi": {"_target_": "ablate.model.position.bias.Alibi"},
+    "sinusoidal": {"_target_": "ablate.model.position.additive.Sinusoidal"},
+}
+Factory = Callable[..., Path]
+
+
+def make_record(study: str, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
+    """A finished run; `changes` are choices, settings or options of choices."""
+    choices = {"pos": "rope", "norm": "pre", "warmup": "none", "corpus": "stdlib", "task": "lm"}
+    plain = {"depth": 24, "lr": 0.001, "seq_len": 64, "steps": 150, "width": 64}
+    options: dict[str, dict[str, Any]] = {"warmup": {}, "norm": {"final": True}}
+    for key, value in changes.items():
+        group, dot, option = key.partition(".")
+        if dot:
+            options.setdefault(group, {})[option] = value
+        else:
+            (choices if key in choices else plain)[key] = value
+    name = ",".join(f"{key}={value}" for key, value in changes.items()) or "default"
+    depth = plain["depth"]
+    return {
+        "schema": 1,
+        "run_id": f"{study}/{name},seed={seed}",
+        "study": study,
+        "name": f"{name},seed={seed}",
+        "arm": f"{name}-1f3a9c2e",
+        "seed": seed,
+        "status": "done",
+        "label": "healthy",
+        "error": None,
+        "choices": choices,
+        "config": {
+            "pos": POSITIONS[choices["pos"]] | options.get("pos", {}),
+            "norm": {"_target_": f"ablate.model.wiring.{choices['norm']}"} | options["norm"],
+            "warmup": {"_target_": "ablate.train.schedules.Warmup"} | options["warmup"],
+            "corpus": {"_target_": "ablate.data.corpora.Stdlib", "tokenizer": "bytes"},
+            "task": {"_target_": "ablate.data.tasks.LanguageModel"},
+            **plain,
+            "seed": seed,
+            "study": study,
+            "device": f"cpu:{seed}",
+        },
+        **plain,
+        "parameters": 1_234_567,
+        "tokens": 76_800,
+        "corpus": {"name": "stdlib", "sha256": "ab12", "vocabulary": 256},
+        "loss": {
+            "uniform": math.log(256),
+            "unigram": 3.3,
+            "first": 5.55,
+            "excess": 5.55 - math.log(256),
+            "final": 2.4,
+            "validation": 2.5,
+            "best": 2.5,
+        },
+        "gradients": {
+            "parameters_first": [2.0 ** -(depth - layer) for layer in range(depth)],
+            "inputs_first": [0.5] * depth,
+            "parameters_mean": [0.5] * depth,
+            "inputs_mean": [0.5] * depth,
+            "clip_fraction": 0.0,
+        },
+        "extrapolation": {
+            "train_length": 64,
+            "lengths": LENGTHS,
+            "accuracy": [0.4, 0.45, 0.44, 0.41, 0.39],
+            "nll": [2.2, 2.1, 2.2, 2.3, 2.4],
+            "retention": [0.9, 1.0, 0.98, 0.9, 0.85],
+        },
+        "timing": {"seconds": 42.0, "tokens_per_second": 1800.0},
+        "environment": {"python": "3.11"},
+        "curve": {"steps": [1, 75, 150], "loss": [5.55, 3.0, 2.4]},
+    }
+
+
+@pytest.fixture
+def outputs(tmp_path: Path) -> Path:
+    root = tmp_path / "outputs"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture
+def add_run(outputs: Path) -> Factory:
+    """Write a run and return its folder.
+
+    `parts` replace keys of the record: `status="failed"`, or `loss__validation=1.5` for a nested
+    one.
+    """
+
+    def add(
+        changes: dict[str, Any] | None = None, *, study: str = "scout", seed: int = 0, **parts: Any
+    ) -> Path:
+        record = make_record(study, seed, changes or {})
+        for path, value in parts.items():
+            group, nested, key = path.partition("__")
+            if nested:
+                record[group][key] = value
+            else:
+                record[path] = value
+        directory = outputs / study / re.sub(r"[^\w.,=+-]", "_", record["name"], flags=re.ASCII)
+        directory.mkdir(parents=True)
+        (directory / "record.json").write_text(json.dumps(record))
+        return directory
+
+    return add

@@ -1,0 +1,20 @@
+"""The examples in the docstrings of the report, the labels and the record are true."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import ablate.report
+
+MODULES = [
+    "ablate.labels",
+    "ablate.record",
+    *(f"ablate.report.{module.name}" for module in pkgutil.iter_modules(ablate.report.__path__)),
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_hold(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
