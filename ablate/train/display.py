@@ -28,6 +28,8 @@ def display(
 ) -> Listener:
     """Choose the display for `stream` (stderr when None): live in a terminal, else plain lines."""
     stream = sys.stderr if stream is None else stream
+    if directory.is_relative_to(Path.cwd()):  # as the user would type it
+        directory = directory.relative_to(Path.cwd())
     if not stream.isatty():
         return Plain(directory, stream, clock)
     from rich.console import Console
@@ -173,7 +175,6 @@ class Live(Listener):
             ProgressBar(total=progress.steps, completed=progress.step),
             Text("  ".join([count, *progress.speed()])),
         )
-        losses = [f"{name} {value:.3f}" for name, value in self._losses.items()]
-        notes = [self._message] if self._message else []
-        facts = "  ·  ".join(losses + self._diagnosis.words() + notes)
-        return Group(row, Text(facts, style="dim", no_wrap=True, overflow="ellipsis"))
+        facts = [f"{name} {value:.3f}" for name, value in self._losses.items()]
+        facts += [self._message] if self._message else self._diagnosis.words()
+        return Group(row, Text("  ·  ".join(facts), style="dim"))

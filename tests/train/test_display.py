@@ -114,6 +114,15 @@ def test_what_takes_long_beside_training_is_said() -> None:
     assert stream.getvalue() == f"{NAME}: counting the corpus\n"
 
 
+def test_a_folder_below_this_one_is_named_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stream = io.StringIO()
+    display(tmp_path / FOLDER, stream).finish(made_up_run.finished())
+    assert stream.getvalue().endswith(f"files in {FOLDER}\n")
+
+
 def test_a_resumed_run_says_from_where() -> None:
     stream = io.StringIO()
     Plain(FOLDER, stream).start(made_up_run.record(), 20)
