@@ -1,6 +1,7 @@
 """Schemes that add a vector per position to the token embedding."""
 
 import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
@@ -81,12 +82,44 @@ def sinusoid_table(
     return torch.stack([sines, cosines], dim=-1).flatten(1)[:, :width]
 
 
+def embedding_factor(shape: Shape, scale_embedding: bool) -> float:
+    """sqrt(width) where embeddings are drawn with std 1/sqrt(width) and are to be scaled, else 1.
+
+    >>> embedding_factor(Shape(64, 2, 2, 8, 16, embedding_std=0.125), True)
+    8.0
+    """
+    drawn_small = math.isclose(shape.embedding_std, shape.width**-0.5, rel_tol=0.01)
+    return math.sqrt(shape.width) if scale_embedding and drawn_small else 1.0
+
+
+@dataclass(frozen=True)
+class Waves:
+    """The checked options of a sinusoid table."""
+
+    base: float
+    layout: str
+    exponent_slip: bool = False
+
+    def __post_init__(self) -> None:
+        if self.layout not in ("interleaved", "half_split"):
+            raise UserError(f"layout={self.layout}: allowed are interleaved, half_split")
+        if self.base <= 0:
+            raise UserError(f"base={self.base}: must be above 0")
+
+    def table(self, positions: Positions, width: int, dtype: torch.dtype) -> Tensor:
+        """[query, width] in `dtype`; computed in float64."""
+        return sinusoid_table(
+            positions.query, width, self.base, self.layout, self.exponent_slip
+        ).to(dtype)
+
+
 class Sinusoidal(PositionScheme):
     """Fixed sines and cosines added once: s·x + PE(t), PE(t) = (sin tθ_i, cos tθ_i).
 
     The factor s on the token embedding is sqrt(width) where the init recipe draws embeddings with
-    a standard deviation of 1/sqrt(width), as the paper does, and 1 elsewhere.
-    Vaswani et al. 2017 (arXiv 1706.03762).
+    a standard deviation of 1/sqrt(width), as the paper does, and 1 elsewhere. `embedding_norm` puts
+    a layer norm "before" the addition, norm(s·x) + PE, or "after" it, norm(s·x + PE), as BERT does
+    with its learned table. Vaswani et al. 2017 (arXiv 1706.03762).
     """
 
     def __init__(
@@ -97,20 +130,54 @@ class Sinusoidal(PositionScheme):
         layout: str = "interleaved",
         scale_embedding: bool = True,
         exponent_slip: bool = False,
+        embedding_norm: str = "none",
     ) -> None:
         super().__init__(shape)
-        if layout not in ("interleaved", "half_split"):
-            raise UserError(f"layout={layout}: allowed are interleaved, half_split")
-        if base <= 0:
-            raise UserError(f"base={base}: must be above 0")
-        self.base, self.layout, self.exponent_slip = base, layout, exponent_slip
-        drawn_small = math.isclose(shape.embedding_std, shape.width**-0.5, rel_tol=0.01)
-        self.factor = math.sqrt(shape.width) if scale_embedding and drawn_small else 1.0
+        if embedding_norm not in ("none", "before", "after"):
+            raise UserError(f"embedding_norm={embedding_norm}: allowed are none, before, after")
+        self.waves = Waves(base, layout, exponent_slip)
+        self.factor = embedding_factor(shape, scale_embedding)
+        norms = {embedding_norm: nn.LayerNorm(shape.width)}
+        self.before = norms.get("before", nn.Identity())
+        self.after = norms.get("after", nn.Identity())
 
     def prepare(self, positions: Positions, dtype: torch.dtype) -> Float[Tensor, "query width"]:
-        return sinusoid_table(
-            positions.query, self.shape.width, self.base, self.layout, self.exponent_slip
-        ).to(dtype)
+        return self.waves.table(positions, self.shape.width, dtype)
 
     def embed(self, x: Float[Tensor, "batch query width"], positions: Positions) -> Tensor:
-        return self.factor * x + positions.shared
+        return self.after(self.before(self.factor * x) + positions.shared)
+
+
+class Concatenated(PositionScheme):
+    """The last p of a token's coordinates are its position's sines and cosines: [s·x, PE(t)].
+
+    The width stays; the token embedding has the first width − p coordinates, and its last p
+    columns are not looked at. s as in `Sinusoidal`. So does Jaegle et al. 2021 (Perceiver, arXiv
+    2103.03206) with its Fourier features.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        *,
+        position_width: int | None = None,
+        base: float = 10000.0,
+        layout: str = "interleaved",
+        scale_embedding: bool = True,
+    ) -> None:
+        """`position_width` is p; None takes a quarter of the width."""
+        super().__init__(shape)
+        width = max(1, shape.width // 4) if position_width is None else position_width
+        if not 1 <= width < shape.width:
+            raise UserError(
+                f"position_width={width}: must be at least 1 and below the width {shape.width}"
+            )
+        self.position_width, self.waves = width, Waves(base, layout)
+        self.factor = embedding_factor(shape, scale_embedding)
+
+    def prepare(self, positions: Positions, dtype: torch.dtype) -> Float[Tensor, "query p"]:
+        return self.waves.table(positions, self.position_width, dtype)
+
+    def embed(self, x: Float[Tensor, "batch query width"], positions: Positions) -> Tensor:
+        token = self.factor * x[..., : -self.position_width]
+        return torch.cat([token, positions.shared.expand(*x.shape[:2], -1)], dim=-1)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from ablate.errors import UserError
 from ablate.model.shape import Shape
 
 
@@ -24,18 +25,38 @@ class Positions:
     visible: Bool[Tensor, "*batch query key"] | None = None
     causal: bool = True
     shared: Any = None
-    _masked: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
+    _masked: list[Tensor] = field(default_factory=list, repr=False)
+
+    def distance(self) -> Int[Tensor, "query key"]:
+        """i − j for query i and key j; negative where the key comes later."""
+        return self.query[:, None] - self.key[None, :]
+
+    def seen(self) -> Bool[Tensor, "*batch query key"] | None:
+        """`visible` with the causal square written out; None where everything may be seen."""
+        if self.visible is None and self.causal:
+            return causal_square(len(self.query), len(self.key), self.query.device)
+        return self.visible
 
     def masked(self, bias: Float[Tensor, "*batch heads query key"]) -> Tensor:
-        """`bias` with −inf where a query may not look; computed once for a bias shared by layers."""
-        if self._masked is None or self._masked[0] is not bias:
-            visible = self.visible
-            if visible is None and self.causal:
-                visible = causal_square(len(self.query), len(self.key), bias.device)
-            if visible is None:
-                return bias
-            self._masked = (bias, bias.masked_fill(~visible, float("-inf")))
-        return self._masked[1]
+        """`bias` with −inf where a query may not look; one that `share` gave is so already."""
+        if any(bias is ready for ready in self._masked):
+            return bias
+        seen = self.seen()
+        return bias if seen is None else bias.masked_fill(~seen, float("-inf"))
+
+    def share(self, bias: Float[Tensor, "*batch heads query key"]) -> Tensor:
+        """`bias` masked here once, for a scheme that gives the same one to every layer."""
+        self._masked.append(self.masked(bias))
+        return self._masked[-1]
+
+
+def exact(dtype: torch.dtype) -> torch.dtype:
+    """The dtype in which positions are worked with: float64 for itself, else float32.
+
+    >>> exact(torch.bfloat16), exact(torch.float64)
+    (torch.float32, torch.float64)
+    """
+    return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def causal_square(query: int, key: int, device: torch.device) -> Bool[Tensor, "query key"]:
@@ -53,15 +74,31 @@ class PositionScheme(nn.Module):
     The hooks stand in the order in which a forward pass calls them. `layer` counts blocks from 0.
     """
 
-    relative: ClassVar[bool] = False
+    relative: bool = False
     """Scores do not change when queries and keys move by one common shift."""
     causal_only: ClassVar[bool] = False
-    needs_inputs: ClassVar[bool] = False
+    """Undefined where a key comes after its query; refused in an encoder."""
+    needs_inputs: bool = False
     """`bias` reads the sublayer's input at the keys, which a cache must then keep."""
+    whole_length: bool = False
+    """Scores depend on how long the sequence is: past the train length, decoding with a cache
+    differs from a full pass, since what was cached had been computed at a shorter length."""
 
     def __init__(self, shape: Shape) -> None:
+        """Raises UserError where the scheme looks back only and the shape is an encoder's."""
         super().__init__()
+        if self.causal_only and not shape.causal:
+            raise UserError(
+                "defined for causal attention only, but this task's attention is bidirectional; "
+                "try pos=rope, alibi, t5 or another of `attention: both`"
+            )
         self.shape = shape
+
+    def bind(self, layer: int, query: nn.Linear, key: nn.Linear) -> None:
+        """Once, when the model is built: the maps that make a block's queries and keys.
+
+        For a scheme that passes something of its own through them; they stay the block's.
+        """
 
     @property
     def max_length(self) -> int | None:
@@ -111,14 +148,14 @@ class PositionScheme(nn.Module):
         self,
         q: Float[Tensor, "batch heads query head_width"],
         k: Float[Tensor, "batch heads key head_width"],
-        x: Float[Tensor, "batch key width"],
+        x: Float[Tensor, "batch inputs width"],
         positions: Positions,
         layer: int,
     ) -> Float[Tensor, "*batch heads query key"] | None:
         """Added to the scaled scores, or None; the mask is attention's business.
 
         `q` and `k` come as `rotate` leaves them. Where `needs_inputs` is false, `x` holds the
-        inputs at the queries alone.
+        inputs at the queries alone. A bias from `Positions.share` is masked already.
         """
         return None
 

@@ -4,9 +4,9 @@ import math
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from ablate.model.position.base import Positions, PositionScheme
+from ablate.model.position.base import Positions, PositionScheme, exact
 from ablate.model.shape import Shape
 
 
@@ -27,19 +27,22 @@ def alibi_slopes(heads: int) -> list[float]:
 class Alibi(PositionScheme):
     """Attention with linear biases: −m_h (i − j) on the scores; −m_h |i − j| in an encoder.
 
+    With `learned` slopes, ln m_h is trained from the published slopes on, one set for all layers.
     Press et al. 2021 (arXiv 2108.12409); the symmetric form is later practice.
     """
 
     relative = True
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, *, learned: bool = False) -> None:
         super().__init__(shape)
-        self.slopes = alibi_slopes(shape.heads)
+        # In float64 and no buffer, so that casting the model does not round fixed slopes.
+        slopes = torch.tensor(alibi_slopes(shape.heads), dtype=torch.float64).log()
+        self.log_slopes = nn.Parameter(slopes.float()) if learned else slopes
 
     def prepare(self, positions: Positions, dtype: torch.dtype) -> Float[Tensor, "heads query key"]:
-        distance = (positions.query[:, None] - positions.key[None, :]).abs()
-        slopes = torch.tensor(self.slopes, dtype=dtype, device=distance.device)
-        return -slopes[:, None, None] * distance.to(dtype)
+        distance = positions.distance().abs()
+        slopes = self.log_slopes.to(distance.device).exp().to(exact(dtype))
+        return positions.share(-slopes[:, None, None] * distance)
 
     def bias(
         self, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
