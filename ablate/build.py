@@ -56,7 +56,7 @@ def build(config: Config, corpus: TokenizedCorpus) -> Bench:
 
 
 def check(config: Config, corpus: TokenizedCorpus) -> None:
-    """Raise UserError where a run of this config could not be built; costs no memory or training."""
+    """Raise UserError where a run of this config could not be built; the model takes no memory."""
     pick_device(config["device"])
     task = build_task(config, corpus)
     build_schedule(config)
@@ -107,9 +107,15 @@ def build_model(config: Config, vocabulary: int, *, causal: bool) -> Transformer
         position=part(config, "pos")(shape),
         placement=part(config, "norm")(part(config, "norm_layer")),
         residual=part(config, "residual"),
+        feed_forward=part(config, "feed_forward"),
     )
     return Transformer(
-        shape, parts, tied=config["tied"], dropout=config["dropout"], bias=config["bias"]
+        shape,
+        parts,
+        tied=config["tied"],
+        dropout=config["dropout"],
+        bias=config["bias"],
+        kv_heads=config["kv_heads"],
     )
 
 
@@ -158,7 +164,7 @@ def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
 
 def check_options(target: Callable[..., Any], options: Mapping[str, Any], key: str) -> None:
     """Raise UserError for an option that the constructor lacks or that has another type."""
-    constructor = target.__init__ if inspect.isclass(target) else target  # type: ignore[misc]
+    constructor = target.__init__ if inspect.isclass(target) else target
     parameters = inspect.signature(constructor).parameters
     hints = typing.get_type_hints(constructor)
     allowed = [n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY]

@@ -51,14 +51,15 @@ class Choice:
 
 
 def read_choice(group: str, path: Path) -> Choice:
-    """Read one file. Its first line is `# what it is | formula | paper`; later comment lines are
-    `# fact: value` or `# option name: what it does`.
+    """Read one file. Its first comment is `# what it is | formula | paper`; later ones are
+    `# fact: value` or `# option name: what it does`, which may also stand behind an option.
     """
     text = path.read_text(encoding="utf-8")
-    comments = [m.group(1) for m in re.finditer(r"^# ?(.*)$", text, flags=re.MULTILINE)]
+    found = re.findall(r"^# ?(.*)$", text, flags=re.MULTILINE)
+    comments = [comment for comment in found if not comment.startswith("@package")]
     heading = [p.strip() for p in re.split(r" \|(?: |$)", comments[0] if comments else "")]
     facts: dict[str, str] = {}
-    option_help: dict[str, str] = {}
+    option_help = dict(re.findall(r"^(\w+):.*\S +# (.*)$", text, flags=re.MULTILINE))
     for comment in comments[1:]:
         if match := re.match(r"option ([\w.]+): (.*)", comment):
             option_help[match[1]] = match[2]
@@ -111,8 +112,16 @@ class Catalogue:
 def nearest(word: str, names: Iterable[str]) -> str:
     """' Did you mean ...?' where a name is close to `word`, else nothing.
 
-    >>> nearest("rpoe", ["rope", "alibi"])
-    ' Did you mean rope?'
+    A name that begins `word`, or the other way round, counts as closer than a rough likeness.
+
+    >>> nearest("rpoe", ["rope", "alibi"]), nearest("prenorm", ["deepnorm", "pre"])
+    (' Did you mean rope?', ' Did you mean pre?')
     """
-    close = difflib.get_close_matches(word, list(names), n=1, cutoff=0.5)
-    return f" Did you mean {close[0]}?" if close else ""
+    known = list(names)
+    begun = [n for n in known if word.startswith(n) or n.startswith(word)] if word else []
+    close = (
+        difflib.get_close_matches(word, known, n=1, cutoff=0.85)
+        or begun
+        or difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    )
+    return f" Did you mean {max(close, key=len)}?" if close else ""

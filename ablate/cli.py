@@ -77,6 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"ablate: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # The reader of our output is gone (`ablate list | head`); silence the flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         print(f"ablate: {error.strerror or error}{place}", file=sys.stderr)
@@ -84,6 +88,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("ablate: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0

@@ -11,7 +11,7 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException, OverrideParseException
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -99,17 +99,24 @@ class Composer:
             raise UserError(f"{text}: write it as KEY=VALUE, for example depth=24")
         try:
             return OverridesParser.create().parse_override(text)
-        except OverrideParseException as error:
-            reason = str(error).split("\n")[0]
+        except HydraException as error:
+            key, _, value = bare.partition("=")
+            if "=" in value:
+                raise UserError(
+                    f"{text}: two = in one word; put a space between KEY=VALUE pairs, and quotes "
+                    f"around a value that holds one: {key}='\"...\"'"
+                ) from error
             raise UserError(
-                f"{text}: cannot be read ({reason}); put quotes around a value with spaces or "
-                f"special signs: '{bare.split('=')[0]}=\"...\"'"
+                f"{text}: cannot be read; put quotes around a value with spaces or special signs: "
+                f"{key}='\"...\"'"
             ) from error
 
     def _check_names(self, override: Override) -> None:
         key = override.key_or_group
         if key.startswith("hydra"):
             return
+        if override.is_delete():
+            raise UserError(f"{override.input_line}: no key can be removed from a run")
         if key in COMPONENTS or self.catalogue.names(key):
             self._check_choice(override)
         elif "/" not in key:
@@ -121,8 +128,6 @@ class Composer:
         else:
             groups = self.catalogue.groups()
             raise UserError(f"{key}: there is no such group.{nearest(key, groups)}")
-        if override.is_delete():
-            raise UserError(f"{override.input_line}: no key can be removed from a run")
         if override.is_add() or override.is_force_add():
             raise UserError(
                 f"{override.input_line}: keys are set, not added; write it without the +"
@@ -158,7 +163,9 @@ class Composer:
         ]
         leaves = [k for k in [*self._keys(), *options] if k.endswith(f".{key}")]
         close = nearest(key, [*self._keys(), *options])
-        return close or (f" Did you mean {leaves[0]}?" if leaves else " `ablate run --help` lists them.")
+        return close or (
+            f" Did you mean {leaves[0]}?" if leaves else " `ablate run --help` lists them."
+        )
 
     def _explain(self, error: Exception, job: Sequence[str]) -> str:
         """One or two lines for what Hydra or OmegaConf says."""
@@ -171,6 +178,10 @@ class Composer:
         given = next((o for o in job if o.lstrip("+").split("=")[0] == key), key)
         if match := re.search(r"could not be converted to (\w+)", text):
             return f"{given}: must be {TYPE_WORDS.get(match[1], match[1])}"
+        if "is not a valid bool" in text:
+            return f"{given}: must be true or false"
+        if "to ListConfig" in text or "Invalid value assigned" in text:
+            return f"{given}: must be a list, for example [0.5,1,2]"
         if "is not Optional" in text or "field is not Optional" in text:
             return f"{given}: null is not allowed here"
         if "not in struct" in text or "not in '" in text:
@@ -187,10 +198,16 @@ class Composer:
         choice = self.catalogue.choice(group, str(chosen))
         if choice is None:
             return f"{key}: there is no such key.{self._suggest(key)}"
+        owners = [
+            f"{group}={name}"
+            for name in self.catalogue.names(group)
+            if (other := self.catalogue.choice(group, name)) and option in other.options
+        ]
+        elsewhere = f" It is an option of {', '.join(owners)}." if owners else ""
         if not choice.options:
-            return f"{key}: {group}={chosen} has no options"
+            return f"{key}: {group}={chosen} has no options.{elsewhere}"
         options = ", ".join(f"{group}.{k}={shown(v)}" for k, v in choice.options.items())
         return (
             f"{key}: {group}={chosen} has no option {option}; it has {options}."
-            f"{nearest(option, choice.options)}"
+            f"{elsewhere or nearest(option, choice.options)}"
         )

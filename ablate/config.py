@@ -46,6 +46,7 @@ class PlainConfig:
     depth: int = MISSING
     width: int = MISSING
     heads: int = MISSING
+    kv_heads: int | None = MISSING
     seq_len: int = MISSING
     batch_size: int = MISSING
     steps: int = MISSING
@@ -86,6 +87,7 @@ RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
         ("evaluate.every", "evaluate.batches", "evaluate.windows"),
         (lambda v: v >= 1, "1 or more"),
     ),
+    "kv_heads": (lambda v: v is None or v >= 1, "1 or more, or null for one a head"),
     "seq_len": (lambda v: v >= 8, "8 or more"),
     "lr": (lambda v: 0 < v < math.inf, "above 0"),
     "clip": (lambda v: v is None or 0 < v < math.inf, "above 0, or null for no clipping"),
@@ -96,7 +98,10 @@ RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: len(v) > 0 and all(0 < m <= 64 for m in v),
         "multiples of seq_len above 0 and up to 64",
     ),
-    "study": (lambda v: bool(re.fullmatch(r"[^/\\\0]+", v)) and v not in (".", ".."), "a folder name"),
+    "study": (
+        lambda v: bool(re.fullmatch(r"[^/\\\0]+", v)) and v not in (".", ".."),
+        "a folder name",
+    ),
     "outputs": (lambda v: bool(v), "a folder"),
     "device": (
         lambda v: bool(re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", v)),
@@ -113,14 +118,21 @@ def check_ranges(config: Mapping[str, Any]) -> None:
             value = value[part]
         if not allowed(value):
             raise UserError(f"{key}={shown(value)}: must be {words}")
-    width, heads = config["width"], config["heads"]
-    if width % heads:
-        divisors = [h for h in range(1, width + 1) if width % h == 0]
-        close = min(divisors, key=lambda h: abs(h - heads))
-        raise UserError(
-            f"heads={heads}: must divide width={width}, so that each head is equally wide; "
-            f"the nearest that does is heads={close}"
-        )
+    divides(config, "heads", "width", "each head is equally wide")
+    divides(config, "kv_heads", "heads", "equally many query heads share one")
+
+
+def divides(config: Mapping[str, Any], key: str, whole_key: str, purpose: str) -> None:
+    """Raise UserError where the value of `key`, if any, does not divide that of `whole_key`."""
+    value, whole = config[key], config[whole_key]
+    if value is None or whole % value == 0:
+        return
+    divisors = [d for d in range(1, whole + 1) if whole % d == 0]
+    close = min(divisors, key=lambda d: abs(d - value))
+    raise UserError(
+        f"{key}={value}: must divide {whole_key}={whole}, so that {purpose}; "
+        f"the nearest that does is {key}={close}"
+    )
 
 
 @dataclass(frozen=True)
@@ -155,7 +167,9 @@ def identify(composed: DictConfig) -> Identity:
     digest = content_hash({"choices": choices, "nested": nested, "config": kept})
     arm_digest = content_hash({"choices": choices, "nested": nested, "config": seedless})
     return Identity(
-        name=f"{readable},seed={kept['seed']}-{digest}", arm=f"{readable}-{arm_digest}", choices=choices
+        name=f"{readable},seed={kept['seed']}-{digest}",
+        arm=f"{readable}-{arm_digest}",
+        choices=choices,
     )
 
 
@@ -221,12 +235,13 @@ def content_hash(content: Any) -> str:
 
 
 def safe(value: Any) -> str:
-    """A value as part of a folder name: letters, digits, and . _ + - alone.
+    """A value as part of a folder name: letters, digits, and . _ + - alone; of a path, its end.
 
-    >>> safe([0.5, 1]), safe("a b/c")
-    ('0.5+1', 'a_b_c')
+    >>> safe([0.5, 1]), safe("texts/my book.txt")
+    ('0.5+1', 'my_book.txt')
     """
-    text = "+".join(map(shown, value)) if isinstance(value, list) else shown(value)
+    values = value if isinstance(value, list) else [value]
+    text = "+".join(shown(v).rstrip("/").rsplit("/", 1)[-1] for v in values)
     return re.sub(r"[^\w.+-]", "_", text)[-60:]
 
 

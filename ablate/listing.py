@@ -76,7 +76,9 @@ def print_tables(choices: Sequence[Choice], catalogue: Catalogue) -> None:
     for group in dict.fromkeys(c.group for c in choices):
         rows = [c for c in choices if c.group == group]
         facts = list(dict.fromkeys(f for c in rows for f in c.facts))
-        table = Table(title=group, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        table = Table(
+            title=group, title_justify="left", title_style="bold", box=None, pad_edge=False
+        )
         for heading in ("name", "what it is", "formula", *facts, "paper"):
             table.add_column(heading, overflow="fold")
         for c in rows:

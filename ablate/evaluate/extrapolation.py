@@ -29,9 +29,7 @@ class Windows:
     ends: np.ndarray
     width: int
 
-    def cut(
-        self, tokens: np.ndarray, chosen: slice, context: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def cut(self, tokens: np.ndarray, chosen: slice, context: int) -> tuple[np.ndarray, np.ndarray]:
         """Inputs and next-token targets of some windows, int64 [windows, context] each."""
         rows = [tokens[end - context : end + 1] for end in self.ends[chosen]]
         table = np.stack(rows).astype(np.int64)
@@ -62,6 +60,18 @@ def lay_windows(tokens: int, *, seq_len: int, longest: int, count: int) -> Windo
     return Windows(longest + width - 1 + np.arange(count) * room // count * width, width)
 
 
+def window_layout(
+    tokens: int, *, seq_len: int, multiples: Sequence[float], windows: int
+) -> tuple[list[int], Windows]:
+    """The context lengths in tokens, in order and with L among them, and where windows lie.
+
+    Raises UserError where the stream is too short.
+    """
+    shortest = max(1, seq_len // 8)
+    lengths = sorted({max(shortest, round(m * seq_len)) for m in multiples} | {seq_len})
+    return lengths, lay_windows(tokens, seq_len=seq_len, longest=lengths[-1], count=windows)
+
+
 @torch.inference_mode()
 def extrapolate(
     model: Transformer,
@@ -81,8 +91,9 @@ def extrapolate(
     scheme's limit, and where a diverged model gives no finite number.
     """
     seq_len = model.shape.seq_len
-    lengths = sorted({max(1, round(m * seq_len)) for m in multiples} | {seq_len})
-    layout = lay_windows(len(tokens), seq_len=seq_len, longest=lengths[-1], count=windows)
+    lengths, layout = window_layout(
+        len(tokens), seq_len=seq_len, multiples=multiples, windows=windows
+    )
     limit = model.position.max_length
     defined = [c for c in lengths if limit is None or c <= limit]
     unigram = float((layout.targets(tokens) == int(counts.argmax())).mean())
@@ -99,7 +110,9 @@ def extrapolate(
         if length == defined[-1]:
             curve = position_curve(nll, correct, layout.width)
     model.train()
-    accuracies = [scores[c][1] if c in scores and math.isfinite(scores[c][0]) else None for c in lengths]
+    accuracies = [
+        scores[c][1] if c in scores and math.isfinite(scores[c][0]) else None for c in lengths
+    ]
     trained = accuracies[lengths.index(seq_len)]
     return {
         "protocol": "fixed-target",

@@ -1,5 +1,6 @@
 """The verb `run`: check everything, then hand the runs to Hydra."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from ablate import record
 from ablate.compose import Composer
-from ablate.config import Identity, flatten
+from ablate.config import Identity
 from ablate.errors import UserError
 from ablate.sweep.arguments import Arguments, separate
 from ablate.sweep.help import help_text
@@ -83,6 +84,7 @@ def make_plan(given: Arguments, composer: Composer) -> list[Planned]:
 def check_buildable(plan: Sequence[Planned]) -> None:
     """Raise UserError for a run whose objects cannot be made, before any folder is."""
     from ablate import build
+    from ablate.evaluate.extrapolation import window_layout
 
     corpora: dict[str, Any] = {}
     checked: set[str] = set()
@@ -91,9 +93,21 @@ def check_buildable(plan: Sequence[Planned]) -> None:
         key = repr(config["corpus"])
         if key not in corpora:
             corpora[key] = build.build_corpus(config, progress=lambda text: say(text))
-        if planned.identity.arm not in checked:
+        if planned.identity.arm in checked:
+            continue
+        checked.add(planned.identity.arm)
+        try:
             build.check(config, corpora[key])
-            checked.add(planned.identity.arm)
+            window_layout(
+                len(corpora[key].validation),
+                seq_len=config["seq_len"],
+                multiples=config["evaluate"]["lengths"],
+                windows=config["evaluate"]["windows"],
+            )
+        except UserError as error:
+            group, _colon, rest = str(error).partition(": ")
+            name = planned.identity.choices.get(group)
+            raise UserError(f"{group}={name}: {rest}" if name else str(error)) from error
 
 
 def start(given: Arguments, stop: "Stop") -> bool:
@@ -117,6 +131,8 @@ def hand_to_hydra(given: Arguments, task: Callable[[Any], Any]) -> int:
     def ablate(config: Any) -> Any:
         return task(config)
 
+    # Hydra then raises what goes wrong outside a run instead of printing it and leaving.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
     sys.argv = ["ablate run", *given.for_hydra()]
     hydra.main(str(config_folder()), "run", version_base="1.3")(ablate)()
     return 0

@@ -6,6 +6,7 @@ from pathlib import Path
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
+from ablate import record
 from ablate.config import identify, plain
 from ablate.sweep.command import FINISHED, say
 from ablate.sweep.lock import Busy
@@ -14,7 +15,6 @@ from ablate.train.display import display
 from ablate.train.listeners import Curves, Listener
 from ablate.train.loop import Stopped
 from ablate.train.tensorboard import TensorBoard
-from ablate import record
 
 
 def job(config: DictConfig, stop: Callable[[], bool]) -> float | None:

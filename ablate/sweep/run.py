@@ -225,15 +225,13 @@ def describe(result: dict[str, Any], bench: Bench, config: Mapping[str, Any]) ->
     )
 
 
-def measure_training(
-    result: dict[str, Any], progress: Progress, config: Mapping[str, Any]
-) -> None:
+def measure_training(result: dict[str, Any], progress: Progress, config: Mapping[str, Any]) -> None:
     """Fill in what the training curve says; non-finite numbers become null when written."""
     losses, loss = progress.losses, result["loss"]
     result["steps_done"] = progress.step
     result["tokens"] = progress.step * config["batch_size"] * config["seq_len"]
     result["timing"]["seconds"] = progress.seconds
-    result["timing"]["tokens_per_second"] = result["tokens"] / max(progress.seconds, 1e-9)
+    result["timing"]["tokens_per_second"] = result["tokens"] / max(progress.busy, 1e-9)
     if not losses:
         return
     tail = losses[-max(1, len(losses) // 10) :]

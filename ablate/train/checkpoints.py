@@ -18,7 +18,7 @@ def save(directory: Path, state: dict[str, Any]) -> None:
             torch.save(state, file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(partial, directory / NAME)
+        partial.replace(directory / NAME)
     finally:
         partial.unlink(missing_ok=True)
 

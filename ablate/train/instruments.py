@@ -19,8 +19,10 @@ def tensors_in(state: Any) -> Iterator[Tensor]:
 
 def norm_of(tensors: Iterable[Tensor]) -> Tensor:
     """The L2 norm over all entries of all tensors, in float32."""
-    norms = torch._foreach_norm([t.float() for t in tensors])
-    return torch.linalg.vector_norm(torch.stack(norms)) if norms else torch.zeros(())
+    whole = [t.float() for t in tensors]
+    if not whole:
+        return torch.zeros(())
+    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(whole)))
 
 
 class GradientNorms:

@@ -38,10 +38,14 @@ class Settings:
 
 @dataclass
 class Progress:
-    """What has happened so far; part of the checkpoint, so that a resumed run forgets nothing."""
+    """What has happened so far; part of the checkpoint, so that a resumed run forgets nothing.
+
+    `seconds` is time on the clock since the first step, `busy` the part spent in optimiser steps.
+    """
 
     step: int = 0
     seconds: float = 0.0
+    busy: float = 0.0
     losses: list[float] = field(default_factory=list)
     validation: float | None = None
     best: float | None = None
@@ -136,7 +140,7 @@ class Trainer:
         return total / count
 
     def _step(self, step: int) -> bool:
-        progress, settings = self.progress, self.settings
+        progress, settings, began = self.progress, self.settings, time.perf_counter()
         # Dropout draws from the global generator; a seed of its own for each step makes a resumed
         # run draw what it would have drawn.
         torch.manual_seed(named_seed(settings.seed, f"dropout/{step}"))
@@ -166,6 +170,7 @@ class Trainer:
         if finite:
             self._update(gradients, line)
         progress.step = step
+        progress.busy += time.perf_counter() - began
         progress.losses.append(value)
         progress.clipped += line["clipped"]
         if finite and (step % settings.evaluate_every == 0 or step == settings.steps):
@@ -175,7 +180,7 @@ class Trainer:
             listener.step(step, value)
         if logging or "validation" in line or not finite:
             line["seconds"] = progress.seconds
-            line["tokens_per_second"] = line["tokens"] / max(progress.seconds, 1e-9)
+            line["tokens_per_second"] = line["tokens"] / max(progress.busy, 1e-9)
             for listener in self.listeners:
                 listener.log(line)
         return finite

@@ -13,9 +13,7 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
     A tied head is an embedding and is spared.
     """
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
-    matrices = {
-        id(m.weight) for m in model.modules() if isinstance(m, nn.Linear)
-    } - embeddings
+    matrices = {id(m.weight) for m in model.modules() if isinstance(m, nn.Linear)} - embeddings
     decayed = [p for p in model.parameters() if id(p) in matrices]
     spared = [p for p in model.parameters() if id(p) not in matrices]
     return [

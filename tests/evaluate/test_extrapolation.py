@@ -1,0 +1,129 @@
+"""The fixed-target protocol: the same targets at every context, none twice, none off by one."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ablate.errors import UserError
+from ablate.evaluate.extrapolation import extrapolate, lay_windows, retention
+from ablate.model.shape import Shape
+
+VOCABULARY = 11
+
+
+class Teller:
+    """Stands in for a model: predicts the token `lag` before each position, for sure."""
+
+    def __init__(self, lag: int, seq_len: int = 16, limit: int | None = None) -> None:
+        self.shape = Shape(width=4, depth=1, heads=1, seq_len=seq_len, vocabulary=VOCABULARY)
+        self.lag, self.max_length = lag, limit
+        self.position = self
+        self.embedding = torch.nn.Embedding(VOCABULARY, 4)
+        self.lengths_seen: list[int] = []
+
+    def eval(self) -> None: ...
+
+    def train(self) -> None: ...
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        self.lengths_seen.append(tokens.shape[1])
+        told = torch.roll(tokens, self.lag, dims=1)
+        told[:, : self.lag] = 0
+        return 100.0 * torch.nn.functional.one_hot(told, VOCABULARY).float()
+
+
+def measure(model: Any, tokens: np.ndarray, **more: Any) -> dict[str, Any]:
+    counts = np.bincount(tokens, minlength=VOCABULARY)
+    settings = {"multiples": [0.5, 1, 2, 4], "windows": 20, "batch_tokens": 64, **more}
+    return extrapolate(model, tokens, counts, **settings)
+
+
+PERIODIC = np.tile(np.arange(1, 11, dtype=np.uint8), 60)
+"""Token t + 10 equals token t, so the next token stands 9 places before."""
+
+
+def test_a_model_that_needs_ten_tokens_of_context_is_right_where_it_has_them() -> None:
+    found = measure(Teller(lag=9), PERIODIC)
+    assert found["lengths"] == [8, 16, 32, 64]
+    # Targets are the last 2 tokens: with 8 inputs the token 9 before is never there.
+    assert found["accuracy"] == [0.0, 1.0, 1.0, 1.0]
+    assert found["retention"][1:] == [1.0, 1.0, 1.0]
+
+
+def test_one_off_by_one_would_be_seen() -> None:
+    assert measure(Teller(lag=8), PERIODIC)["accuracy"] == [0.0, 0.0, 0.0, 0.0]
+    assert measure(Teller(lag=10), PERIODIC)["accuracy"] == [0.0, 0.0, 0.0, 0.0]
+
+
+def test_a_length_past_the_limit_is_null_and_stays_in_the_list() -> None:
+    model = Teller(lag=9, limit=16)
+    found = measure(model, PERIODIC)
+    assert found["lengths"] == [8, 16, 32, 64]
+    assert found["accuracy"] == [0.0, 1.0, None, None]
+    assert found["nll"][2:] == [None, None]
+    assert found["retention"][2:] == [None, None]
+    assert max(model.lengths_seen) == 16
+
+
+def test_the_unigram_guess_is_the_most_frequent_training_token() -> None:
+    tokens = np.zeros(600, dtype=np.uint8)
+    tokens[::4] = 3
+    found = measure(Teller(lag=1), tokens)
+    assert found["accuracy_unigram"] == pytest.approx(0.75, abs=0.15)
+
+
+def test_the_curve_by_position_covers_the_longest_window() -> None:
+    curve = measure(Teller(lag=9), PERIODIC)["curve"]
+    assert curve["position"] == list(range(2, 65, 2))
+    # The first target with a token 9 before it stands at input position 10 (from 1).
+    assert curve["accuracy"][:4] == [0.0, 0.0, 0.0, 0.0]
+    assert curve["accuracy"][5:] == [1.0] * 27
+
+
+def test_a_diverged_model_gives_null_and_no_error() -> None:
+    class Broken(Teller):
+        def __call__(self, tokens: Tensor) -> Tensor:
+            return super().__call__(tokens) * float("nan")
+
+    found = measure(Broken(lag=9), PERIODIC)
+    assert found["accuracy"] == [None] * 4
+    assert found["retention"] == [None] * 4
+
+
+def test_the_caller_can_stop_it() -> None:
+    def stop(doing: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(Teller(lag=9), PERIODIC, check=stop)
+
+
+@given(tokens=st.integers(150, 5000), seq_len=st.integers(8, 64), count=st.integers(1, 300))
+def test_windows_stay_inside_lie_on_the_grid_and_share_no_target(
+    tokens: int, seq_len: int, count: int
+) -> None:
+    longest = 2 * seq_len
+    windows = lay_windows(tokens, seq_len=seq_len, longest=longest, count=count)
+    assert 1 <= len(windows.ends) <= count
+    assert windows.ends.min() - longest >= 0
+    assert windows.ends.max() < tokens
+    assert (np.diff(windows.ends) >= windows.width).all()
+    assert ((windows.ends - windows.ends[0]) % windows.width == 0).all()
+
+
+def test_a_short_stream_is_refused_with_its_numbers() -> None:
+    lay_windows(34, seq_len=16, longest=32, count=5)
+    with pytest.raises(UserError, match=r"33 tokens.*32 tokens need at least 34"):
+        lay_windows(33, seq_len=16, longest=32, count=5)
+
+
+def test_retention_needs_something_learned() -> None:
+    assert retention(0.5, 0.5, 0.25) == 1.0
+    assert retention(0.25, 0.5, 0.25) == 0.0
+    assert retention(0.5, 0.25, 0.25) is None
+    assert retention(None, 0.5, 0.25) is None
