@@ -137,7 +137,8 @@ class MaskedBatchNorm(RunningStatistics, PaddingAware):
 
     Over the n real tokens: y = (x − mean) / sqrt(var + eps) · g + b with the biased variance;
     running ← (1 − momentum) running + momentum (mean, var n/(n − 1)). In training a causal model
-    sees a little of the future, as in `BatchNorm`.
+    sees a little of the future, as in `BatchNorm`. Ioffe and Szegedy 2015 (arXiv 1502.03167) over
+    the tokens that are there.
     """
 
     def __init__(

@@ -144,7 +144,10 @@ class MuPInit(InitRecipe):
     """
 
     def __init__(self, *, std: float = 0.02, base_width: int = 64) -> None:
-        self.std, self.base_width = positive("std", std), positive("base_width", base_width)
+        self.std = positive("std", std)
+        if base_width < 1:
+            raise UserError(f"base_width={base_width}: must be at least 1")
+        self.base_width = base_width
 
     def embedding_std(self, width: int) -> float:
         return self.std

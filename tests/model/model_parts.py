@@ -4,7 +4,7 @@ import importlib
 import json
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +30,18 @@ def path_of(group: str, name: str) -> Path:
     return ROOT / "configs" / group / f"{name}.yaml"
 
 
+@cache
+def content_of(group: str, name: str) -> dict[str, Any]:
+    return yaml.safe_load(path_of(group, name).read_text(encoding="utf-8"))
+
+
 def options_of(group: str, name: str) -> dict[str, Any]:
-    content = yaml.safe_load(path_of(group, name).read_text(encoding="utf-8"))
+    content = content_of(group, name)
     return {key: value for key, value in content.items() if key not in ("_target_", "defaults")}
 
 
 def class_of(group: str, name: str) -> type:
-    content = yaml.safe_load(path_of(group, name).read_text(encoding="utf-8"))
-    module, _, attribute = content["_target_"].rpartition(".")
+    module, _, attribute = content_of(group, name)["_target_"].rpartition(".")
     return getattr(importlib.import_module(module), attribute)
 
 
@@ -61,7 +65,9 @@ def facts_of(group: str, name: str) -> dict[str, str]:
 Choice = str | tuple[str, dict[str, Any]]
 
 
-def _part(group: str, choice: Choice) -> Callable[..., Any]:
+def _part(group: str, choice: Choice | type) -> Callable[..., Any]:
+    if isinstance(choice, type):
+        return choice
     name, options = (choice, {}) if isinstance(choice, str) else choice
     return part(group, name, **options)
 
@@ -70,7 +76,7 @@ def build(
     norm: Choice = "pre",
     residual: Choice = "on",
     norm_layer: Choice = "layernorm",
-    feed_forward: Choice = "gelu",
+    feed_forward: Choice | type = "gelu",
     *,
     width: int = 8,
     depth: int = 2,
