@@ -39,12 +39,14 @@ class Alibi(PositionScheme):
         slopes = torch.tensor(alibi_slopes(shape.heads), dtype=torch.float64).log()
         self.log_slopes = nn.Parameter(slopes.float()) if learned else slopes
 
-    def prepare(self, positions: Positions, dtype: torch.dtype) -> Float[Tensor, "heads query key"]:
+    def prepare(
+        self, positions: Positions, dtype: torch.dtype
+    ) -> Float[Tensor, "*batch heads query key"]:
         distance = positions.distance().abs()
         slopes = self.log_slopes.to(distance.device).exp().to(exact(dtype))
         return positions.share(-slopes[:, None, None] * distance)
 
     def bias(
         self, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
-    ) -> Float[Tensor, "heads query key"]:
+    ) -> Float[Tensor, "*batch heads query key"]:
         return positions.shared

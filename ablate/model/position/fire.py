@@ -49,8 +49,11 @@ class FireNetwork(nn.Module, Drawn):
         self, distance: Float[Tensor, "query key"], query: Float[Tensor, "query"]
     ) -> Float[Tensor, "heads query key"]:
         z = self.normalised(distance, query)[..., None]
-        x = torch.addcmul(self.hidden_bias, z, self.hidden_weight)
-        return F.linear(x.relu(), self.output_weight, self.output_bias).permute(2, 0, 1)
+        # In the dtype of the distances, which the many small ones need in a bf16 model too.
+        hidden_weight, hidden_bias = self.hidden_weight.to(z), self.hidden_bias.to(z)
+        output_weight, output_bias = self.output_weight.to(z), self.output_bias.to(z)
+        x = torch.addcmul(hidden_bias, z, hidden_weight).relu()
+        return F.linear(x, output_weight, output_bias).permute(2, 0, 1)
 
 
 class Fire(PositionScheme):
@@ -96,12 +99,14 @@ class FireShared(PositionScheme):
         super().__init__(shape)
         self.network = checked_network(shape.heads, hidden, c, threshold)
 
-    def prepare(self, positions: Positions, dtype: torch.dtype) -> Float[Tensor, "heads query key"]:
+    def prepare(
+        self, positions: Positions, dtype: torch.dtype
+    ) -> Float[Tensor, "*batch heads query key"]:
         return positions.share(self.network(*fire_inputs(positions, dtype)))
 
     def bias(
         self, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
-    ) -> Float[Tensor, "heads query key"]:
+    ) -> Float[Tensor, "*batch heads query key"]:
         return positions.shared
 
 

@@ -82,7 +82,9 @@ class T5(PositionScheme, Drawn):
         """1 as in T5, or 1/sqrt(d) with `scale_scores`."""
         return self.factor
 
-    def prepare(self, positions: Positions, dtype: torch.dtype) -> Float[Tensor, "heads query key"]:
+    def prepare(
+        self, positions: Positions, dtype: torch.dtype
+    ) -> Float[Tensor, "*batch heads query key"]:
         bucket = t5_bucket(
             -positions.distance(),
             bidirectional=not self.shape.causal,
@@ -93,5 +95,5 @@ class T5(PositionScheme, Drawn):
 
     def bias(
         self, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
-    ) -> Float[Tensor, "heads query key"]:
+    ) -> Float[Tensor, "*batch heads query key"]:
         return positions.shared
