@@ -110,8 +110,9 @@ class Rotary(PositionScheme, ABC):
 
     def prepare(self, positions: Positions, dtype: torch.dtype) -> tuple[Any, Any]:
         query, key = positions.query, positions.key
-        # The newest query stands at the newest key; from the first key on, the span is a length.
-        spectrum = self.spectrum(int(key.max() - key.min()) + 1).to(query.device)
+        # Counted from the first key, so that a common shift is no longer sequence.
+        length = int(torch.maximum(query.max(), key.max()) - key.min()) + 1
+        spectrum = self.spectrum(length).to(query.device)
         q_factor, k_factor = self.magnitudes(positions)
         return (
             self.layout.table(query.double()[:, None] * spectrum, q_factor, exact(dtype)),

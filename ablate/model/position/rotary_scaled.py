@@ -30,7 +30,7 @@ def yarn_range(
     """The pair indices between which YaRN blends: where `fast` and `slow` turns fit in `length`.
 
     >>> yarn_range(128, 10000.0, 2048, 32, 1, True)
-    (16, 41)
+    (16.0, 41.0)
     """
 
     def pair(turns: float) -> float:
@@ -38,8 +38,8 @@ def yarn_range(
 
     low, high = pair(fast), pair(slow)
     if round_range:
-        low, high = math.floor(low), math.ceil(high)
-    return max(low, 0), min(high, width - 1)
+        low, high = float(math.floor(low)), float(math.ceil(high))
+    return max(low, 0.0), min(high, width - 1.0)
 
 
 class ScaledRotary(Rotary):
