@@ -15,8 +15,8 @@ from hydra.utils import get_object
 
 from ablate.catalogue import nearest
 from ablate.config import shown
-from ablate.data.lm import LanguageModelling
 from ablate.data.store import TokenizedCorpus, prepare
+from ablate.data.tasks import Task
 from ablate.errors import UserError
 from ablate.model.init import InitRecipe, initialise
 from ablate.model.shape import Shape
@@ -34,7 +34,7 @@ class Bench:
     model: Transformer
     optimizer: torch.optim.Optimizer
     schedule: Schedule
-    task: LanguageModelling
+    task: Task
     corpus: TokenizedCorpus
 
 
@@ -74,7 +74,7 @@ def build_corpus(
     return prepare(corpus, cache, progress)
 
 
-def build_task(config: Config, corpus: TokenizedCorpus) -> LanguageModelling:
+def build_task(config: Config, corpus: TokenizedCorpus) -> Task:
     """The task on a corpus; raises UserError where the corpus is too small for it."""
     task = part(config, "task")
     return task(

@@ -2,10 +2,10 @@
 
 The fixed-target protocol: targets come in groups of w = L/8 tokens on a grid of step w. A group
 is scored teacher-forced as the last w tokens of a window of c tokens, for every c, so that
-lengths differ in context alone. The last target of a window has c tokens before it.
+lengths differ in context alone. The last target of a window has c tokens before it. An encoder
+is scored on the hidden tokens among the last w, which are the same for every c too.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ablate.data.tasks import IGNORED, Batch, Task
 from ablate.errors import UserError
 from ablate.model.transformer import Transformer
 
@@ -29,15 +30,10 @@ class Windows:
     ends: np.ndarray
     width: int
 
-    def cut(self, tokens: np.ndarray, chosen: slice, context: int) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs and next-token targets of some windows, int64 [windows, context] each."""
+    def rows(self, tokens: np.ndarray, chosen: slice, context: int) -> np.ndarray:
+        """The tokens of some windows and one before each, int64 [windows, context + 1]."""
         rows = [tokens[end - context : end + 1] for end in self.ends[chosen]]
-        table = np.stack(rows).astype(np.int64)
-        return table[:, :-1], table[:, 1:]
-
-    def targets(self, tokens: np.ndarray) -> np.ndarray:
-        """All targets, [groups, width]."""
-        return np.stack([tokens[end - self.width + 1 : end + 1] for end in self.ends])
+        return np.stack(rows).astype(np.int64)
 
 
 def lay_windows(tokens: int, *, seq_len: int, longest: int, count: int) -> Windows:
@@ -75,8 +71,7 @@ def window_layout(
 @torch.inference_mode()
 def extrapolate(
     model: Transformer,
-    tokens: np.ndarray,
-    counts: np.ndarray,
+    task: Task,
     *,
     multiples: Sequence[float],
     windows: int,
@@ -85,79 +80,123 @@ def extrapolate(
 ) -> dict[str, Any]:
     """Accuracy and nll of the fixed targets at each multiple of the train length.
 
-    `counts` are the training tokens' frequencies; guessing the most frequent one gives
-    `accuracy_unigram`. `batch_tokens` bounds the tokens of one forward pass (one window at least).
-    `check` is told what comes next, and may raise to stop. Values are null at a length beyond the
-    scheme's limit, and where a diverged model gives no finite number.
+    Guessing the most frequent training token gives `accuracy_unigram`. `batch_tokens` bounds the
+    tokens of one forward pass (one window at least). `check` is told what comes next, and may
+    raise to stop. Values are null at a length beyond the scheme's limit, and where a diverged
+    model gives no finite number.
     """
-    seq_len = model.shape.seq_len
+    seq_len, tokens = model.shape.seq_len, task.corpus.validation
     lengths, layout = window_layout(
         len(tokens), seq_len=seq_len, multiples=multiples, windows=windows
     )
     limit = model.position.max_length
     defined = [c for c in lengths if limit is None or c <= limit]
-    unigram = float((layout.targets(tokens) == int(counts.argmax())).mean())
     model.eval()
-    scores: dict[int, tuple[float, float]] = {}
-    curve = None
+    scores: dict[int, Scores] = {}
     for length in defined:
         check(f"evaluating with {length} tokens of context")
-        nll, correct = score_windows(model, tokens, layout, length, batch_tokens, check)
-        scores[length] = (
-            float(nll[:, -layout.width :].mean()),
-            float(correct[:, -layout.width :].mean()),
-        )
-        if length == defined[-1]:
-            curve = position_curve(nll, correct, layout.width)
+        scores[length] = score_windows(model, task, layout, length, batch_tokens, check)
     model.train()
-    accuracies = [
-        scores[c][1] if c in scores and math.isfinite(scores[c][0]) else None for c in lengths
-    ]
-    trained = accuracies[lengths.index(seq_len)]
+    nll, accuracy = (
+        [scores[c].last(which, layout.width) if c in scores else None for c in lengths]
+        for which in ("nll", "correct")
+    )
+    trained = accuracy[lengths.index(seq_len)]
+    unigram = scores[defined[0]].share_of(int(task.corpus.counts.argmax()), layout.width)
+    longest = scores[defined[-1]]
     return {
         "protocol": "fixed-target",
         "train_length": seq_len,
         "lengths": lengths,
-        "accuracy": accuracies,
-        "nll": [scores[c][0] if c in scores else None for c in lengths],
-        "retention": [retention(a, trained, unigram) for a in accuracies],
+        "accuracy": accuracy,
+        "nll": nll,
+        "retention": [retention(a, trained, unigram) for a in accuracy],
         "accuracy_unigram": unigram,
-        "targets": len(layout.ends) * layout.width,
-        "curve": curve,
+        "targets": longest.count(layout.width),
+        "curve": position_curve(longest.nll, longest.correct, layout.width),
     }
+
+
+@dataclass(frozen=True)
+class Scores:
+    """nll in nats, correctness and targets of every position, [windows, context] each.
+
+    nll and correctness are NaN where nothing was to be predicted.
+    """
+
+    nll: np.ndarray
+    correct: np.ndarray
+    targets: np.ndarray
+
+    def last(self, which: str, width: int) -> float | None:
+        """The mean of "nll" or "correct" over the targets among the last `width` positions.
+
+        None where the model's numbers are not finite.
+        """
+        scored = self.targets[:, -width:] != IGNORED
+        if not np.isfinite(self.nll[:, -width:][scored]).all():
+            return None
+        values = {"nll": self.nll, "correct": self.correct}[which]
+        return float(values[:, -width:][scored].mean())
+
+    def share_of(self, token: int, width: int) -> float:
+        """How often a target among the last `width` positions is `token`."""
+        targets = self.targets[:, -width:]
+        return float((targets[targets != IGNORED] == token).mean())
+
+    def count(self, width: int) -> int:
+        """Number of targets among the last `width` positions."""
+        return int((self.targets[:, -width:] != IGNORED).sum())
 
 
 def score_windows(
     model: Transformer,
-    tokens: np.ndarray,
+    task: Task,
     layout: Windows,
     context: int,
     batch_tokens: int,
     check: Callable[[str], None],
-) -> tuple[np.ndarray, np.ndarray]:
-    """nll in nats and correctness of every position of every window, [windows, context] each."""
-    device = model.embedding.weight.device
+) -> Scores:
+    """Score every window with `context` tokens."""
     size = max(1, batch_tokens // context)
+    random = np.random.default_rng(0)
     parts: list[tuple[Tensor, Tensor]] = []
+    batches: list[Batch] = []
     for first in range(0, len(layout.ends), size):
         check("")
-        inputs, targets = layout.cut(tokens, slice(first, first + size), context)
-        goal = torch.from_numpy(targets).to(device)
-        logits = model(torch.from_numpy(inputs).to(device)).float()
-        nll = F.cross_entropy(logits.flatten(0, 1), goal.flatten(), reduction="none")
-        parts.append((nll.view_as(goal).cpu(), (logits.argmax(-1) == goal).cpu()))
-    return (
-        torch.cat([nll for nll, _ in parts]).double().numpy(),
-        torch.cat([correct for _, correct in parts]).numpy(),
+        rows = layout.rows(task.corpus.validation, slice(first, first + size), context)
+        batch = task.view(rows, layout.width, random)
+        batches.append(batch)
+        parts.append(score_batch(model, batch))
+    targets = np.concatenate([batch.targets for batch in batches])
+    nll = torch.cat([nll for nll, _ in parts]).double().numpy()
+    correct = torch.cat([correct for _, correct in parts]).double().numpy()
+    hidden = targets == IGNORED
+    return Scores(np.where(hidden, np.nan, nll), np.where(hidden, np.nan, correct), targets)
+
+
+def score_batch(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+    """nll and correctness at each position, [rows, length] each, on the CPU."""
+    device = model.embedding.weight.device
+    goal = torch.from_numpy(batch.targets).to(device)
+    logits = model(torch.from_numpy(batch.inputs).to(device)).float()
+    nll = F.cross_entropy(
+        logits.flatten(0, 1), goal.flatten(), reduction="none", ignore_index=IGNORED
     )
+    return nll.view_as(goal).cpu(), (logits.argmax(-1) == goal).cpu()
 
 
-def position_curve(nll: np.ndarray, correct: np.ndarray, bucket: int) -> dict[str, Any]:
+def position_curve(
+    nll: np.ndarray, correct: np.ndarray, bucket: int
+) -> dict[str, list[float]] | None:
     """Means over windows and over `bucket` neighbouring positions of the longest window.
 
     `position` is the number of context tokens at the end of a bucket. Each bucket holds equally
-    many targets; they are other tokens in each bucket, unlike those of `accuracy` and `nll`.
+    many targets; they are other tokens in each bucket, unlike those of `accuracy` and `nll`. None
+    where the task does not score every position.
     """
+    if np.isnan(correct).any():
+        return None
     whole = nll.shape[1] // bucket * bucket
     shape = (nll.shape[0], whole // bucket, bucket)
     return {

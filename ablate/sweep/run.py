@@ -121,8 +121,7 @@ def train_and_measure(order: Order, result: dict[str, Any], told: Told) -> None:
         measure_training(result, trainer.progress, config)
     result["extrapolation"] = extrapolate(
         bench.model,
-        corpus.validation,
-        corpus.counts,
+        bench.task,
         multiples=config["evaluate"]["lengths"],
         windows=config["evaluate"]["windows"],
         batch_tokens=config["batch_size"] * config["seq_len"],

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ablate.data.lm import Batch, LanguageModelling
+from ablate.data.tasks import IGNORED, Batch, Task
 from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
 from ablate.train import checkpoints
@@ -78,7 +78,7 @@ class Trainer:
         blocks: Sequence[nn.Module],
         optimizer: torch.optim.Optimizer,
         schedule: Schedule,
-        task: LanguageModelling,
+        task: Task,
         settings: Settings,
         directory: Path,
         listeners: Sequence[Listener],
@@ -134,8 +134,9 @@ class Trainer:
         with torch.inference_mode():
             for batch in self.task.validation(self.settings.validation_batches):
                 inputs, targets = self._on_device(batch)
-                total += token_loss(self.model(inputs), targets).item() * targets.numel()
-                count += targets.numel()
+                scored = int((targets != IGNORED).sum())
+                total += token_loss(self.model(inputs), targets).item() * scored
+                count += scored
         self.model.train()
         return total / count
 
@@ -157,7 +158,7 @@ class Trainer:
             "step": step,
             "loss": value,
             "lr": self.schedule.rate(step),
-            "tokens": step * targets.numel(),
+            "tokens": step * inputs.numel(),
             "grad_norm": norm,
             "clipped": settings.clip is not None and norm > settings.clip,
         }

@@ -9,6 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from ablate.data.lm import LanguageModelling
+from ablate.data.mlm import MaskedLanguageModelling
+from ablate.data.store import TokenizedCorpus
+from ablate.data.tasks import Task
+from ablate.data.tokenizers import Bytes
 from ablate.errors import UserError
 from ablate.evaluate.extrapolation import extrapolate, lay_windows, retention
 from ablate.model.shape import Shape
@@ -37,10 +42,20 @@ class Teller:
         return 100.0 * torch.nn.functional.one_hot(told, VOCABULARY).float()
 
 
-def measure(model: Any, tokens: np.ndarray, **more: Any) -> dict[str, Any]:
+def stream(tokens: np.ndarray) -> TokenizedCorpus:
     counts = np.bincount(tokens, minlength=VOCABULARY)
+    starts = np.zeros(1, dtype=np.int64)
+    return TokenizedCorpus(
+        "made-up", "0" * 64, VOCABULARY, tokens, tokens, starts, starts, counts, Bytes()
+    )
+
+
+def measure(
+    model: Any, tokens: np.ndarray, kind: type[Task] = LanguageModelling, **more: Any
+) -> dict[str, Any]:
+    task = kind(stream(tokens), seq_len=16, batch_size=4, seed=0)
     settings = {"multiples": [0.5, 1, 2, 4], "windows": 20, "batch_tokens": 64, **more}
-    return extrapolate(model, tokens, counts, **settings)
+    return extrapolate(model, task, **settings)
 
 
 PERIODIC = np.tile(np.arange(1, 11, dtype=np.uint8), 60)
@@ -127,3 +142,23 @@ def test_retention_needs_something_learned() -> None:
     assert retention(0.25, 0.5, 0.25) == 0.0
     assert retention(0.5, 0.25, 0.25) is None
     assert retention(None, 0.5, 0.25) is None
+
+
+def test_an_encoder_is_scored_on_hidden_tokens_the_same_for_every_context() -> None:
+    """A model that reads the token ten places ahead or behind knows a hidden one."""
+
+    hidden: list[np.ndarray] = []
+
+    class Encoder(Teller):
+        def __call__(self, tokens: Tensor) -> Tensor:
+            hidden.append(tokens[:, -2:].eq(VOCABULARY).numpy())
+            told = torch.roll(tokens, 10, dims=1)
+            return 100.0 * torch.nn.functional.one_hot(told, VOCABULARY + 1).float()
+
+    model = Encoder(lag=9)
+    found = measure(model, PERIODIC, MaskedLanguageModelling, batch_tokens=10_000)
+    assert found["accuracy"][1:] == [1.0, 1.0, 1.0]
+    assert found["targets"] == 20
+    assert found["curve"] is None
+    assert len(hidden) == 4
+    assert all((at_another_length == hidden[0]).all() for at_another_length in hidden)

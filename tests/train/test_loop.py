@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from ablate.data.lm import Batch
+from ablate.data.tasks import Batch
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Stopped, Trainer
 from ablate.train.schedules import ConstantDecay, LinearWarmup, Schedule

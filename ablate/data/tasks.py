@@ -1,0 +1,95 @@
+"""What is learned from a packed stream of tokens: a task turns windows of it into batches."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ablate.data.store import TokenizedCorpus, require
+
+IGNORED = -100
+"""The target of a position that is not to be predicted, as torch's cross-entropy has it."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Token ids and what is to be predicted at each, both int64 [batch, length]."""
+
+    inputs: np.ndarray
+    targets: np.ndarray
+
+
+class Task(ABC):
+    """Windows of a corpus as something to predict.
+
+    A training batch depends on the data seed and the step alone, so that a resumed run sees what
+    it would have seen, and arms of one seed see the same text in the same order.
+    """
+
+    causal: ClassVar[bool]
+
+    def __init__(
+        self, corpus: TokenizedCorpus, *, seq_len: int, batch_size: int, seed: int
+    ) -> None:
+        require(
+            corpus,
+            tokens_train=seq_len + 1,
+            tokens_validation=seq_len + 1,
+            why=f"one window of seq_len={seq_len} and its last target",
+        )
+        self.corpus, self.seq_len, self.batch_size, self.seed = corpus, seq_len, batch_size, seed
+
+    @abstractmethod
+    def view(self, rows: np.ndarray, last: int, random: np.random.Generator) -> Batch:
+        """Inputs and targets, [rows, length], from rows of length + 1 tokens.
+
+        At least the `last` positions must be scored as far as the task scores any.
+        """
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of tokens that a model must be able to read and predict."""
+        return self.corpus.vocabulary
+
+    @property
+    def uniform(self) -> float:
+        """ln(vocabulary): the loss of a uniform guess, in nats."""
+        return float(np.log(self.vocabulary))
+
+    def unigram(self) -> float:
+        """Cross-entropy of the validation tokens under the training frequencies, in nats.
+
+        Frequencies are smoothed by one count a token, so that a token unseen in training costs a
+        finite loss.
+        """
+        train = self.corpus.counts + 1.0
+        validation = np.zeros(len(train))
+        for start in range(0, len(self.corpus.validation), 1 << 24):
+            chunk = self.corpus.validation[start : start + (1 << 24)]
+            validation += np.bincount(chunk, minlength=len(train))
+        return float(-(validation * np.log(train / train.sum())).sum() / validation.sum())
+
+    def batch(self, step: int) -> Batch:
+        """The training batch of optimiser step `step`, from 1: windows at random places."""
+        random = np.random.default_rng((self.seed, step))
+        tokens = self.corpus.train
+        starts = random.integers(0, len(tokens) - self.seq_len, size=self.batch_size)
+        return self.view(cut(tokens, starts, self.seq_len + 1), self.seq_len, random)
+
+    def validation(self, batches: int) -> Iterator[Batch]:
+        """The same evenly spaced validation windows for every run, up to `batches` batches."""
+        tokens = self.corpus.validation
+        room = (len(tokens) - 1) // self.seq_len
+        count = min(batches * self.batch_size, room)
+        starts = np.arange(count) * room // count * self.seq_len
+        random = np.random.default_rng(0)
+        for first in range(0, count, self.batch_size):
+            rows = cut(tokens, starts[first : first + self.batch_size], self.seq_len + 1)
+            yield self.view(rows, self.seq_len, random)
+
+
+def cut(tokens: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:
+    """Windows of `length` tokens from `starts`, int64 [starts, length]."""
+    return np.stack([tokens[s : s + length] for s in starts]).astype(np.int64)
