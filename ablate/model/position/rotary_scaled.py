@@ -29,7 +29,7 @@ def yarn_range(
 ) -> tuple[float, float]:
     """The pair indices between which YaRN blends: where `fast` and `slow` turns fit in `length`.
 
-    >>> yarn_range(128, 10000.0, 2048, 32, 1, True)
+    >>> yarn_range(128, 10000.0, 2048, 32.0, 1.0, True)
     (16.0, 41.0)
     """
 

@@ -77,15 +77,14 @@ def test_header_agrees_with_the_class(name: str) -> None:
 
 @every
 def test_builds_at_any_size_or_says_why_not(name: str) -> None:
-    built = 0
+    built, refusals = 0, []
     for width, heads in ((8, 2), (16, 1), (12, 4), (15, 3), (4, 2), (24, 6)):
         for depth, seq_len, causal in ((1, 5, True), (3, 16, False), (5, 16, True)):
             shape = Shape(width, depth, heads, seq_len, 11, causal)
             try:
                 model = model_of(name, shape, dtype=torch.float32)
             except UserError as error:
-                assert len(str(error)) > 20
-                assert "\n" not in str(error)
+                refusals.append(str(error))
                 continue
             built += 1
             for length in (1, seq_len):
@@ -93,6 +92,7 @@ def test_builds_at_any_size_or_says_why_not(name: str) -> None:
                 assert logits.shape == (1, length, 11)
                 assert logits.isfinite().all()
     assert built >= 3
+    assert all(20 < len(why) < 240 and "\n" not in why for why in refusals)
 
 
 @every
