@@ -16,16 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ablate.catalogue import COMPONENTS, Catalogue, config_folder, nearest
-from ablate.config import (
-    Identity,
-    RunConfig,
-    check_ranges,
-    flatten,
-    identify,
-    plain,
-    shown,
-)
+from ablate.config import RunConfig, check_ranges, flatten, plain, shown
 from ablate.errors import UserError
+from ablate.identity import Identity, identify
 
 TYPE_WORDS = {
     "Integer": "a whole number",

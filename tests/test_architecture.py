@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ablate.config import NOT_IDENTITY
+from ablate.identity import NOT_IDENTITY
 from ablate.report.settings import CIRCUMSTANCES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ablate"

@@ -7,8 +7,8 @@ from omegaconf import OmegaConf
 
 from ablate.cli import main
 from ablate.compose import Composer
-from ablate.config import safe
 from ablate.errors import UserError
+from ablate.identity import safe
 
 MISTAKES = {
     "pos=rpoe": ["pos=rpoe", "alibi, ", "Did you mean rope?"],

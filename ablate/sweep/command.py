@@ -11,8 +11,8 @@ from typing import Any
 
 from ablate import record
 from ablate.compose import Composer
-from ablate.config import Identity
 from ablate.errors import UserError
+from ablate.identity import Identity
 from ablate.sweep.arguments import Arguments, separate
 from ablate.sweep.help import help_text
 

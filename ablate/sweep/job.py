@@ -7,7 +7,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from ablate import record
-from ablate.config import identify, plain
+from ablate.config import plain
+from ablate.identity import identify
 from ablate.sweep.command import FINISHED, say
 from ablate.sweep.lock import Busy
 from ablate.sweep.run import Order, execute

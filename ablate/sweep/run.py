@@ -1,13 +1,9 @@
 """One run in its directory, from an empty folder to a finished record."""
 
 import logging
-import math
-import platform
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +11,14 @@ import torch
 import yaml
 
 import ablate
-from ablate import labels, record
+from ablate import record
 from ablate.build import Bench, build, build_corpus
-from ablate.config import Identity
 from ablate.evaluate.extrapolation import extrapolate
-from ablate.model.transformer import count_parameters, flops_per_token
+from ablate.identity import Identity
 from ablate.sweep.lock import hold
+from ablate.sweep.recording import describe, finish, first_record, measure_training
 from ablate.train.listeners import Listener
-from ablate.train.loop import Progress, Settings, Stopped, Trainer
+from ablate.train.loop import Settings, Stopped, Trainer
 
 OWN_FILES = ("checkpoint.pt", "curves.jsonl", "record.json", "run.log", "events.out.tfevents.*")
 
@@ -50,7 +46,7 @@ def execute(
     with hold(directory), logged(directory) as log:
         if order.config["rerun"]:
             clear(directory)
-        result = first_record(order)
+        result = first_record(order.config, order.identity)
         told = Told(listeners(order), log, stop)
         try:
             record.write(directory, result)
@@ -159,130 +155,6 @@ def make_trainer(
         listeners,
         stop,
     )
-
-
-def first_record(order: Order) -> dict[str, Any]:
-    """A record that has every key of schema 1 before anything is known."""
-    config, identity = order.config, order.identity
-    sizes = ("depth", "width", "heads", "seq_len", "batch_size", "steps")
-    return {
-        "schema": record.SCHEMA,
-        "run_id": f"{config['study']}/{identity.name}",
-        "study": config["study"],
-        "name": identity.name,
-        "arm": identity.arm,
-        "seed": config["seed"],
-        "status": "running",
-        "label": None,
-        "error": None,
-        "choices": identity.choices,
-        "config": config,
-        **{key: config[key] for key in sizes},
-        "steps_done": 0,
-        "parameters": None,
-        "flops_per_token": None,
-        "tokens": 0,
-        "corpus": None,
-        "loss": dict.fromkeys(
-            ("uniform", "unigram", "first", "excess", "final", "validation", "best")
-        ),
-        "gradients": {
-            "parameters_first": None,
-            "inputs_first": None,
-            "parameters_mean": None,
-            "inputs_mean": None,
-            "clip_fraction": None,
-        },
-        "extrapolation": None,
-        "timing": {
-            "seconds": None,
-            "tokens_per_second": None,
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "finished": None,
-        },
-        "environment": environment(config),
-    }
-
-
-def describe(result: dict[str, Any], bench: Bench, config: Mapping[str, Any]) -> None:
-    """Fill in what is known once the objects are built."""
-    corpus = bench.corpus
-    result["parameters"] = count_parameters(bench.model)
-    result["flops_per_token"] = flops_per_token(bench.model)
-    result["corpus"] = {
-        "name": corpus.name,
-        "sha256": corpus.sha256,
-        "tokens_train": len(corpus.train),
-        "tokens_validation": len(corpus.validation),
-        "vocabulary": corpus.vocabulary,
-    }
-    result["loss"]["uniform"] = bench.task.uniform
-    result["loss"]["unigram"] = bench.task.unigram()
-    device = bench.model.embedding.weight.device
-    result["environment"]["device"] = (
-        torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    )
-
-
-def measure_training(result: dict[str, Any], progress: Progress, config: Mapping[str, Any]) -> None:
-    """Fill in what the training curve says; non-finite numbers become null when written."""
-    losses, loss = progress.losses, result["loss"]
-    result["steps_done"] = progress.step
-    result["tokens"] = progress.step * config["batch_size"] * config["seq_len"]
-    result["timing"]["seconds"] = progress.seconds
-    result["timing"]["tokens_per_second"] = result["tokens"] / max(progress.busy, 1e-9)
-    if not losses:
-        return
-    tail = losses[-max(1, len(losses) // 10) :]
-    loss["first"] = losses[0]
-    loss["excess"] = losses[0] - loss["uniform"]
-    loss["final"] = math.fsum(tail) / len(tail)
-    loss["validation"], loss["best"] = progress.validation, progress.best
-    result["label"] = labels.label(losses, uniform=loss["uniform"], unigram=loss["unigram"])
-    stride = -(-len(losses) // 200)
-    result["curve"] = {
-        "steps": list(range(1, len(losses) + 1, stride)),
-        "loss": losses[::stride],
-    }
-    profiles = max(progress.profiles, 1)
-    result["gradients"] = {
-        "parameters_first": progress.parameters_first,
-        "inputs_first": progress.inputs_first,
-        "parameters_mean": [v / profiles for v in progress.parameters_sum],
-        "inputs_mean": [v / profiles for v in progress.inputs_sum],
-        "clip_fraction": progress.clipped / progress.step,
-    }
-
-
-def finish(result: dict[str, Any], status: str, error: str | None) -> None:
-    """Note how the run ended."""
-    result["status"], result["error"] = status, error
-    result["timing"]["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def environment(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Versions and machine, as far as numbers may depend on them."""
-    return {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "device": config["device"],
-        "threads": config["threads"] or torch.get_num_threads(),
-        "git": git_version(),
-        "ablate": ablate.__version__,
-    }
-
-
-def git_version() -> str | None:
-    """The commit of a checkout of ablate, with "+" when files differ from it; else None."""
-    home = Path(ablate.__file__).resolve().parent.parent
-    if not (home / ".git").exists():
-        return None
-    command = ["git", "-C", str(home), "describe", "--always", "--dirty=+", "--abbrev=12"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
 
 
 def clear(directory: Path) -> None:
