@@ -78,8 +78,8 @@ def test_header_agrees_with_the_class(name: str) -> None:
 @every
 def test_builds_at_any_size_or_says_why_not(name: str) -> None:
     built, refusals = 0, []
-    for width, heads in ((8, 2), (16, 1), (12, 4), (15, 3), (4, 2), (24, 6)):
-        for depth, seq_len, causal in ((1, 5, True), (3, 16, False), (5, 16, True)):
+    for width, heads in ((16, 1), (12, 4), (15, 3), (4, 2), (24, 3)):
+        for depth, seq_len, causal in ((1, 5, True), (3, 12, False), (3, 12, True)):
             shape = Shape(width, depth, heads, seq_len, 11, causal)
             try:
                 model = model_of(name, shape, dtype=torch.float32)
@@ -179,12 +179,13 @@ def test_a_common_shift_changes_absolute_schemes_alone(name: str, causal: bool) 
 
 @every
 def test_cached_decoding_gives_the_logits_of_a_full_pass(name: str) -> None:
-    model = model_of(name)
-    longest = SHAPE.seq_len if model.position.whole_length else SHAPE.seq_len + 9
+    shape = replace(SHAPE, seq_len=24)
+    model = model_of(name, shape)
+    longest = shape.seq_len if model.position.whole_length else shape.seq_len + 9
     length = min(longest, model.position.max_length or longest)
     text = tokens(2, length)
     full = model(text)
-    for chunks in ([1] * length, [length], [5, 1, 1, 20, length - 27]):
+    for chunks in ([1] * length, [length], [5, 1, 1, 8, length - 15]):
         torch.testing.assert_close(decode(model, text, chunks), full, atol=1e-9, rtol=0)
 
 

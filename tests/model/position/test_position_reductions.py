@@ -140,8 +140,8 @@ def test_xpos_decays_with_the_distance() -> None:
     ratio = scores(make("xpos", shape, scale_base=8.0), x, x, steps) / scores(
         make("rope", shape), x, x, steps
     )
-    want = (0.4 / 1.4) ** (steps.distance() / 8)
-    torch.testing.assert_close(ratio[0].tril(), want.double().tril(), atol=1e-9, rtol=1e-9)
+    want = (0.4 / 1.4) ** (steps.distance().double() / 8)
+    torch.testing.assert_close(ratio[0].tril(), want.tril(), atol=1e-9, rtol=1e-9)
 
 
 def test_kerple_power_of_one_is_alibi() -> None:
