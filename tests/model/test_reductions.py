@@ -185,6 +185,19 @@ def test_swiglu_has_the_parameters_of_gelu(width: int) -> None:
     assert gated == pytest.approx(plain, rel=0.01)
 
 
+def test_feed_forwards_are_their_equations() -> None:
+    x = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(0))
+    for kind in names("feed_forward"):
+        f = build(feed_forward=kind).blocks[0].feed_forward
+        inside = {
+            "gelu": lambda f=f: f.up(x) * 0.5 * (1 + torch.erf(f.up(x) / math.sqrt(2))),
+            "relu": lambda f=f: f.up(x).clamp(min=0),
+            "swiglu": lambda f=f: f.gate(x) * torch.sigmoid(f.gate(x)) * f.up(x),
+        }
+        if kind in inside:
+            assert torch.allclose(f(x), f.down(inside[kind]()), atol=1e-6), kind
+
+
 def sphere_states(model: Transformer) -> list[Tensor]:
     states: list[Tensor] = []
     for block in model.blocks:
