@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
+from ablate.profile import bars
 from ablate.report.columns import LENGTH, OUTCOME, START, Missing
-from ablate.report.profile import bars
 from ablate.report.summary import columns_shown, facts
 from ablate.report.tables import Table
 from ablate.report.texts import NONE, cell_parts, key_text, label_parts, status_parts

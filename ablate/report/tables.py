@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ablate.errors import UserError
+from ablate.profile import profile
 from ablate.report.collect import Run, with_slow
 from ablate.report.columns import BY_KEY, Column, Missing
-from ablate.report.profile import profile
 from ablate.report.settings import (
     IDENTITY,
     Settings,

@@ -10,6 +10,7 @@ import ablate.report
 
 MODULES = [
     "ablate.labels",
+    "ablate.profile",
     "ablate.record",
     *(f"ablate.report.{module.name}" for module in pkgutil.iter_modules(ablate.report.__path__)),
 ]

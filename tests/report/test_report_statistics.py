@@ -6,7 +6,7 @@ import random
 import pytest
 from scipy.stats import t as student
 
-from ablate.report.profile import BARS, bars, bins, profile
+from ablate.profile import BARS, bars, bins, profile
 from ablate.report.statistics import interval, over_seeds, t_quantile, t_within
 
 
