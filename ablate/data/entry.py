@@ -1,0 +1,158 @@
+"""A cache entry: the token arrays of one corpus under one tokenizer, in one folder.
+
+train.tokens validation.tokens          raw little arrays, memory-mapped when read
+train.documents validation.documents    int64, where each document begins
+counts                                  int64, how often each token is in training
+tokenizer.json                          what makes the tokenizer again
+meta.json                               written last: sizes and checksums of the others
+"""
+
+import json
+import os
+import zlib
+from array import array
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ablate.data.documents import SPLITS
+from ablate.data.tokenizers import SEPARATOR, TOKENIZERS, Tokenizer
+
+FORMAT = 1  # raise it when the meaning of an entry changes: older entries are then built anew
+FLUSH = 1 << 20  # tokens gathered before they are counted and written
+CHECKED = 1 << 26  # bytes; checksums of larger files are not worth the seconds at every start
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """Token arrays of a corpus: 1-D, read-only, memory-mapped; a separator ends every document.
+
+    `*_documents` are the positions where documents begin; `counts` has one number per token of
+    the vocabulary and adds up to the length of `train`.
+    """
+
+    name: str
+    sha256: str
+    vocabulary: int
+    train: np.ndarray
+    validation: np.ndarray
+    train_documents: np.ndarray
+    validation_documents: np.ndarray
+    counts: np.ndarray
+    tokenizer: Tokenizer
+
+
+class _SplitWriter:
+    """Appends documents to the tokens of a split, holding about a million of them at most."""
+
+    def __init__(self, file: BinaryIO, tokenizer: Tokenizer) -> None:
+        self._file = file
+        self._dtype = tokenizer.dtype
+        self._buffer: list[np.ndarray] = []
+        self._buffered = 0
+        self._length = 0
+        self.starts = array("q")
+        self.counts = np.zeros(tokenizer.vocabulary, np.int64)
+
+    def add(self, ids: np.ndarray, first: bool) -> None:
+        if first:
+            self._end_document()
+            self.starts.append(self._length)
+        self._append(ids)
+
+    def _end_document(self) -> None:
+        if self.starts:
+            self._append(np.array([SEPARATOR], self._dtype))
+
+    def _append(self, ids: np.ndarray) -> None:
+        self._buffer.append(ids)
+        self._buffered += len(ids)
+        self._length += len(ids)
+        if self._buffered >= FLUSH:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._buffer:
+            tokens = np.concatenate(self._buffer)
+            self.counts += np.bincount(tokens, minlength=len(self.counts))
+            self._file.write(tokens.tobytes())
+        self._buffer, self._buffered = [], 0
+
+    def finish(self) -> None:
+        self._end_document()
+        self._flush()
+
+
+def write(
+    folder: Path, about: dict[str, Any], tokenizer: Tokenizer, stream: Iterable[tuple]
+) -> None:
+    """Write an entry into an empty folder; `stream` gives (split, token ids, begins a document).
+
+    Memory does not grow with the corpus but by the eight bytes of each document's start.
+    """
+    with ExitStack() as stack:
+        files = {s: stack.enter_context((folder / f"{s}.tokens").open("wb")) for s in SPLITS}
+        writers = {split: _SplitWriter(files[split], tokenizer) for split in SPLITS}
+        for split, ids, first in stream:
+            writers[split].add(ids, first)
+        for split, writer in writers.items():
+            writer.finish()
+            (folder / f"{split}.documents").write_bytes(writer.starts.tobytes())
+    (folder / "counts").write_bytes(writers["train"].counts.tobytes())
+    (folder / "tokenizer.json").write_text(tokenizer.dump(), encoding="utf-8")
+    seals = {path.name: _seal(path) for path in sorted(folder.iterdir())}
+    meta = {"format": FORMAT, **about, "vocabulary": tokenizer.vocabulary, "files": seals}
+    (folder / "meta.json").write_text(json.dumps(meta, indent=1), encoding="utf-8")
+    _seal(folder / "meta.json")
+
+
+def _seal(path: Path) -> list[int]:
+    """Size and checksum of a file that is now on the disk for certain."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+    return [path.stat().st_size, _checksum(path)]
+
+
+def _checksum(path: Path) -> int:
+    return zlib.crc32(path.read_bytes()) if path.stat().st_size <= CHECKED else 0
+
+
+def read(folder: Path) -> TokenizedCorpus | None:
+    """The entry in a folder; None where it is missing, half-written, damaged or of old format."""
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        if meta["format"] != FORMAT or not _intact(folder, meta["files"]):
+            return None
+        text = (folder / "tokenizer.json").read_text(encoding="utf-8")
+        tokenizer = TOKENIZERS[meta["tokenizer"]].load(text)
+        arrays = {split: _map(folder / f"{split}.tokens", tokenizer.dtype) for split in SPLITS}
+        starts = {split: _map(folder / f"{split}.documents", np.int64) for split in SPLITS}
+        return TokenizedCorpus(
+            name=meta["name"],
+            sha256=meta["sha256"],
+            vocabulary=tokenizer.vocabulary,
+            train=arrays["train"],
+            validation=arrays["validation"],
+            train_documents=starts["train"],
+            validation_documents=starts["validation"],
+            counts=_map(folder / "counts", np.int64),
+            tokenizer=tokenizer,
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _intact(folder: Path, files: dict[str, list[int]]) -> bool:
+    paths = {folder / name: seal for name, seal in files.items()}
+    sized = all(path.stat().st_size == size for path, (size, _) in paths.items())
+    return sized and all(_checksum(path) == checksum for path, (_, checksum) in paths.items())
+
+
+def _map(path: Path, dtype: Any) -> np.ndarray:
+    if path.stat().st_size == 0:  # which cannot be mapped
+        return np.empty(0, dtype)
+    return np.memmap(path, dtype, mode="r")

@@ -1,0 +1,181 @@
+"""Tokenise a corpus once: a cache of memory-mapped token arrays, keyed by content."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ablate.data import entry
+from ablate.data.corpora import Corpus
+from ablate.data.documents import Split, Survey, survey
+from ablate.data.entry import TokenizedCorpus
+from ablate.data.files import Stamp
+from ablate.data.stream import silent, tokens, training_texts
+from ablate.data.tokenizers import TOKENIZERS
+from ablate.errors import UserError
+
+__all__ = ["TokenizedCorpus", "cache_folder", "prepare", "require"]
+
+SETTLED = 2 * 10**9  # ns; the coarsest clock of a common file system
+WORDS: dict[Split, str] = {"train": "training", "validation": "validation"}
+
+Say = Callable[[str], None]
+
+
+def cache_folder() -> Path:
+    """ABLATE_CACHE, else `ablate` in XDG_CACHE_HOME, else in ~/.cache."""
+    if own := os.environ.get("ABLATE_CACHE"):
+        return Path(own).expanduser()
+    if (base := os.environ.get("XDG_CACHE_HOME")) and Path(base).is_absolute():
+        return Path(base) / "ablate"
+    return Path("~/.cache/ablate").expanduser()
+
+
+def prepare(
+    corpus: Corpus, cache: Path | None = None, progress: Say | None = None
+) -> TokenizedCorpus:
+    """Token arrays of a corpus, from the cache, or read, tokenised and cached now.
+
+    `progress` is told in words what takes time. Raises UserError for a corpus that cannot be
+    read and for a cache folder that cannot be written.
+    """
+    root = (cache or cache_folder()).absolute()
+    say = progress or silent
+    before = corpus.stamp()
+    note = root / "manifests" / f"{_digest([corpus.name, before.facts])}.json"
+    if (sha256 := _noted(note)) and (ready := _read(_place(root, corpus, sha256), sha256)):
+        return ready
+    say(f"corpus={corpus.name}: reading")
+    seen = survey(corpus.pieces(say))
+    _check(corpus, seen)
+    ready = _build(root, corpus, seen, say)
+    if _settled(before) and corpus.stamp() == before:
+        _write_note(note, seen.sha256)
+    return ready
+
+
+def require(corpus: TokenizedCorpus, tokens_train: int, tokens_validation: int, why: str) -> None:
+    """Raise UserError, with the numbers, where a corpus has fewer tokens than are needed.
+
+    `why` is what needs them, in the plural: "seq_len=64 and evaluation at 8 L".
+    """
+    for split, have, need in (
+        ("training", len(corpus.train), tokens_train),
+        ("validation", len(corpus.validation), tokens_validation),
+    ):
+        if have < need:
+            raise UserError(
+                f"corpus={corpus.name} has {have:,} {split} tokens; {why} need at least {need:,}:"
+                " take more text or a smaller seq_len"
+            )
+
+
+def _check(corpus: Corpus, seen: Survey) -> None:
+    empty = [word for split, word in WORDS.items() if seen.characters[split] == 0]
+    if empty:
+        raise UserError(
+            f"corpus={corpus.name} has no {empty[0]} text"
+            f" ({sum(seen.lengths):,} characters in all): take more text"
+        )
+
+
+def _build(root: Path, corpus: Corpus, seen: Survey, say: Say) -> TokenizedCorpus:
+    place = _place(root, corpus, seen.sha256)
+    if ready := _read(place, seen.sha256):
+        return ready
+    with _cache_errors(root), _locked(place, say):
+        if not _read(place, seen.sha256):  # else another process made it meanwhile
+            _make(place, corpus, seen, say)
+        ready = _read(place, seen.sha256)
+    if ready is None:
+        raise UserError(f"cache folder {root} does not give back what is written to it")
+    return ready
+
+
+def _make(place: Path, corpus: Corpus, seen: Survey, say: Say) -> None:
+    """Write an entry beside its place and move it there whole; the caller holds the lock."""
+    partial = place.with_name(f"{place.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+    partial.mkdir()
+    try:
+        with tempfile.TemporaryDirectory(dir=place.parent, prefix="datasets-") as scratch:
+            _fill(partial, Path(scratch), corpus, seen, say)
+        shutil.rmtree(place, ignore_errors=True)  # damaged, or it would have been read
+        partial.replace(place)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _fill(folder: Path, scratch: Path, corpus: Corpus, seen: Survey, say: Say) -> None:
+    say(f"corpus={corpus.name}: tokenising {sum(seen.lengths):,} characters ({corpus.tokenizer})")
+    kind = TOKENIZERS[corpus.tokenizer]
+    tokenizer = kind.train(training_texts(corpus, seen), corpus.vocabulary)
+    about = {"name": corpus.name, "sha256": seen.sha256, "tokenizer": corpus.tokenizer}
+    entry.write(folder, about, tokenizer, tokens(scratch, corpus, seen, tokenizer, say))
+
+
+def _place(root: Path, corpus: Corpus, sha256: str) -> Path:
+    name = re.sub(r"[^\w.-]", "_", corpus.name)
+    kind = f"{corpus.tokenizer}{corpus.vocabulary or ''}"
+    return root / "tokens" / f"{name}-{kind}-{sha256[:16]}-{entry.FORMAT}"
+
+
+def _read(place: Path, sha256: str) -> TokenizedCorpus | None:
+    ready = entry.read(place)
+    return ready if ready and ready.sha256 == sha256 else None
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps([entry.FORMAT, value]).encode()).hexdigest()[:32]
+
+
+def _settled(stamp: Stamp) -> bool:
+    """Whether a later change of the files is sure to show in their modification times."""
+    return stamp.newest < time.time_ns() - SETTLED
+
+
+def _noted(note: Path) -> str | None:
+    try:
+        return str(json.loads(note.read_text(encoding="utf-8"))["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write_note(note: Path, sha256: str) -> None:
+    """Remember the content behind a stamp; where that fails the next start reads it again."""
+    new = note.with_name(f"{note.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(json.dumps({"sha256": sha256}), encoding="utf-8")
+        new.replace(note)
+
+
+@contextlib.contextmanager
+def _locked(place: Path, say: Say) -> Iterator[None]:
+    """One process at a time makes an entry; the kernel frees the lock of one that dies."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_name(f"{place.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another process that prepares the same corpus")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def _cache_errors(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"cache folder {root}: {error.strerror or error};"
+            " set ABLATE_CACHE to a folder that can be written and has room"
+        ) from error
