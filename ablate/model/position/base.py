@@ -31,6 +31,11 @@ class Positions:
         """i − j for query i and key j; negative where the key comes later."""
         return self.query[:, None] - self.key[None, :]
 
+    def span(self) -> int:
+        """How many positions are attended, from the first key to the newest token."""
+        # Counted from the first key, so that a common shift makes no longer sequence.
+        return int(torch.maximum(self.query.max(), self.key.max()) - self.key.min()) + 1
+
     def seen(self) -> Bool[Tensor, "*batch query key"] | None:
         """`visible` with the causal square written out; None where everything may be seen."""
         if self.visible is None and self.causal:

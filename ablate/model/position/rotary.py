@@ -29,7 +29,7 @@ def interleaved_table(
 ) -> Complex[Tensor, "length pairs"]:
     """magnitude · exp(i angle), the number that turns a pair seen as a complex number."""
     table = torch.polar(torch.ones_like(angles), angles) * magnitude
-    return table.to(dtype.to_complex())
+    return table.to(torch.complex128 if dtype == torch.float64 else torch.complex64)
 
 
 def turn_interleaved(
@@ -101,8 +101,8 @@ class Rotary(PositionScheme, ABC):
         self.base, self.layout, self.rotated = base, LAYOUTS[layout], rotated
 
     @abstractmethod
-    def spectrum(self, length: int) -> Float[Tensor, "pairs"]:
-        """Radians per position of each pair in float64, where `length` positions are attended."""
+    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
+        """Radians per position of each pair, in float64."""
 
     def magnitudes(self, positions: Positions) -> tuple[Tensor | float, Tensor | float]:
         """Factors on queries and on keys: [length, pairs], or one number."""
@@ -110,9 +110,7 @@ class Rotary(PositionScheme, ABC):
 
     def prepare(self, positions: Positions, dtype: torch.dtype) -> tuple[Any, Any]:
         query, key = positions.query, positions.key
-        # Counted from the first key, so that a common shift is no longer sequence.
-        length = int(torch.maximum(query.max(), key.max()) - key.min()) + 1
-        spectrum = self.spectrum(length).to(query.device)
+        spectrum = self.spectrum(positions).to(query.device)
         q_factor, k_factor = self.magnitudes(positions)
         return (
             self.layout.table(query.double()[:, None] * spectrum, q_factor, exact(dtype)),
@@ -144,7 +142,7 @@ class Rope(Rotary):
     def __init__(self, shape: Shape, *, base: float = 10000.0, layout: str = "interleaved") -> None:
         super().__init__(shape, base=base, layout=layout, rotated=shape.head_width)
 
-    def spectrum(self, length: int) -> Float[Tensor, "pairs"]:
+    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
         return rotary_frequencies(self.rotated, self.base)
 
 
@@ -173,7 +171,7 @@ class PartialRope(Rotary):
             )
         super().__init__(shape, base=base, layout=layout, rotated=rotated)
 
-    def spectrum(self, length: int) -> Float[Tensor, "pairs"]:
+    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
         return rotary_frequencies(self.rotated, self.base)
 
 
@@ -197,7 +195,7 @@ class PRope(Rotary):
             raise UserError(f"p={p}: must be between 0 and 1")
         self.turning = math.floor(p * shape.head_width / 2 + 1e-9)
 
-    def spectrum(self, length: int) -> Float[Tensor, "pairs"]:
+    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
         frequencies = rotary_frequencies(self.rotated, self.base)
         frequencies[self.turning :] = 0
         return frequencies

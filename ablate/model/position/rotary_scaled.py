@@ -54,15 +54,17 @@ class ScaledRotary(Rotary):
         self.in_training, self.factor = when == "always", factor
 
     @abstractmethod
-    def scaled(self, length: int) -> Float[Tensor, "pairs"]:
+    def scaled(self, positions: Positions) -> Float[Tensor, "pairs"]:
         """The spectrum where the scaling acts."""
 
     def acts(self) -> bool:
         """Whether the scaling is on in the module's present mode."""
         return self.in_training or not self.training
 
-    def spectrum(self, length: int) -> Float[Tensor, "pairs"]:
-        return self.scaled(length) if self.acts() else rotary_frequencies(self.rotated, self.base)
+    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
+        return (
+            self.scaled(positions) if self.acts() else rotary_frequencies(self.rotated, self.base)
+        )
 
 
 class RopeLinear(ScaledRotary):
@@ -82,7 +84,7 @@ class RopeLinear(ScaledRotary):
     ) -> None:
         super().__init__(shape, base=base, layout=layout, when=when, factor=factor)
 
-    def scaled(self, length: int) -> Float[Tensor, "pairs"]:
+    def scaled(self, positions: Positions) -> Float[Tensor, "pairs"]:
         return rotary_frequencies(self.rotated, self.base) / self.factor
 
 
@@ -105,7 +107,7 @@ class RopeNtk(ScaledRotary):
         super().__init__(shape, base=base, layout=layout, when=when, factor=factor)
         refuse_one_pair(shape)
 
-    def scaled(self, length: int) -> Float[Tensor, "pairs"]:
+    def scaled(self, positions: Positions) -> Float[Tensor, "pairs"]:
         return rotary_frequencies(self.rotated, ntk_base(self.base, self.factor, self.rotated))
 
 
@@ -134,8 +136,8 @@ class RopeDynamicNtk(ScaledRotary):
         refuse_one_pair(shape)
         self.original_length = checked_length(original_length, shape)
 
-    def scaled(self, length: int) -> Float[Tensor, "pairs"]:
-        beyond = max(length, self.original_length) / self.original_length
+    def scaled(self, positions: Positions) -> Float[Tensor, "pairs"]:
+        beyond = max(positions.span(), self.original_length) / self.original_length
         growth = self.factor * beyond - (self.factor - 1)
         return rotary_frequencies(self.rotated, ntk_base(self.base, growth, self.rotated))
 
@@ -173,7 +175,7 @@ class Yarn(ScaledRotary):
         derived = 0.1 * math.log(factor) + 1
         self.attention_factor = derived if attention_factor is None else attention_factor
 
-    def scaled(self, length: int) -> Float[Tensor, "pairs"]:
+    def scaled(self, positions: Positions) -> Float[Tensor, "pairs"]:
         frequencies = rotary_frequencies(self.rotated, self.base)
         low, high = self.range
         pairs = torch.arange(self.rotated // 2, dtype=torch.float64)

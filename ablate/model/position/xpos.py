@@ -42,7 +42,7 @@ class XPos(Rotary):
             raise UserError(f"scale_base={scale_base}: must be above 0 tokens")
         self.scale_base = scale_base
 
-    def spectrum(self, length: int) -> Float[Tensor, "pairs"]:
+    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
         return rotary_frequencies(self.rotated, self.base)
 
     def magnitudes(self, positions: Positions) -> tuple[Tensor, Tensor]:
