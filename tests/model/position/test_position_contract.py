@@ -1,6 +1,7 @@
 """What every scheme of configs/pos/ keeps to; a newcomer's YAML is taken in by itself."""
 
 import inspect
+import math
 import weakref
 from dataclasses import replace
 
@@ -300,3 +301,22 @@ def test_training_and_evaluation_agree_on_the_gradient_free_pass(name: str) -> N
         return
     model = model_of(name)
     assert torch.equal(model.train()(tokens()), model.eval()(tokens()))
+
+
+@every
+def test_every_random_parameter_is_drawn_from_the_seed(name: str) -> None:
+    states = []
+    for noise in (1, 2):
+        torch.manual_seed(noise)
+        states.append(model_of(name, stirred=0.0).state_dict())
+    for key, value in states[0].items():
+        assert torch.equal(value, states[1][key]), key
+
+
+@every
+def test_scores_are_not_blown_up_at_the_start(name: str) -> None:
+    """The untrained model is unsure, whatever the scheme: its loss is near that of a guess."""
+    model = model_of(name, dtype=torch.float32, stirred=0.0)
+    text = tokens(8, 41)
+    excess = token_loss(model(text[:, :-1]), text[:, 1:]) - math.log(SHAPE.vocabulary)
+    assert abs(excess) < 0.5
