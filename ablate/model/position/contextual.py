@@ -1,8 +1,10 @@
 """Schemes whose positions depend on what the tokens are."""
 
+from typing import cast
+
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from ablate.errors import UserError
@@ -46,9 +48,8 @@ class CoPE(PositionScheme):
             torch.zeros(self.highest + 1, shape.head_width) for _ in range(shape.depth)
         )
 
-    def prepare(self, positions: Positions, dtype: torch.dtype) -> Tensor | None:
-        seen = positions.seen()
-        return None if seen is None else ~seen
+    def prepare(self, positions: Positions, dtype: torch.dtype) -> Bool[Tensor, "*batch query key"]:
+        return ~cast(Tensor, positions.seen())
 
     def bias(
         self, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
