@@ -21,7 +21,7 @@ class SphereNorm(nn.Module):
         self.width = width
 
     def forward(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
-        return self.width**0.5 * F.normalize(x, dim=-1)
+        return F.rms_norm(x, (self.width,), eps=1e-12)
 
 
 class TrainedGain(nn.Module):
@@ -68,7 +68,8 @@ class NGPT(Placement):
     cosines. `qk` takes the sphere's norm on queries and keys with a trained gain, the paper's s_qk;
     the scale stays 1/sqrt(d), which on those norms is the paper's sqrt(d) on unit vectors. Linear
     maps normalise in the forward pass (`UnitProjection`) instead of after each step. Left out:
-    s_u and s_v, and the lack of biases is yours to say (bias=false).
+    s_u and s_v, and the lack of biases is yours to say (bias=false). Normalising maps costs time by
+    parameter, not by token, which shows where batches are small.
     """
 
     projection = UnitProjection
