@@ -70,6 +70,12 @@ def make(name: str, shape: Shape = SHAPE, **options: Any) -> PositionScheme:
     return scheme.eval()
 
 
+def parts_of(name: str, shape: Shape, **options: Any) -> Parts:
+    """Plain parts around the choice, as it is built."""
+    scheme = instantiate(as_partials(nested(name, **options)))(shape)
+    return Parts(scheme, Pre(LayerNorm), ResidualRule, GELU)
+
+
 def model_of(
     name: str,
     shape: Shape = SHAPE,
@@ -80,10 +86,7 @@ def model_of(
     **options: Any,
 ) -> Transformer:
     """A small model in evaluation mode whose parameters lie at a generic point."""
-    scheme = instantiate(as_partials(nested(name, **options)))(shape)
-    model = Transformer(
-        shape, Parts(scheme, Pre(LayerNorm), ResidualRule, GELU), bias=False, kv_heads=kv_heads
-    )
+    model = Transformer(shape, parts_of(name, shape, **options), bias=False, kv_heads=kv_heads)
     initialise(model, TorchInit(), seed=0)
     stir(model, stirred)
     return model.to(dtype).eval()

@@ -16,6 +16,7 @@ from position_parts import (
     heading_of,
     model_of,
     options_of,
+    parts_of,
     shift_positions,
     stir,
     tokens,
@@ -320,3 +321,11 @@ def test_scores_are_not_blown_up_at_the_start(name: str) -> None:
     text = tokens(8, 41)
     excess = token_loss(model(text[:, :-1]), text[:, 1:]) - math.log(SHAPE.vocabulary)
     assert abs(excess) < 0.5
+
+
+@every
+def test_builds_without_memory(name: str) -> None:
+    """A whole grid is checked on the meta device before any of it runs."""
+    with torch.device("meta"):
+        model = Transformer(SHAPE, parts_of(name, SHAPE))
+    assert all(parameter.is_meta for parameter in model.parameters())
