@@ -13,6 +13,7 @@ Controlled ablations of small transformers: position schemes, norm placements, d
 usage: ablate VERB ...
 
   run     train a model, or with -m a sweep      ablate run pos=rope norm=pre depth=24
+  check   is a cell sane, before it is trained   ablate check norm=pre norm.final=false
   report  tables of what came out                ablate report
   list    what there is to ablate                ablate list pos
   board   TensorBoard on the outputs             ablate board
@@ -23,6 +24,13 @@ usage: ablate VERB ...
 def run(arguments: Sequence[str]) -> int:
     """Train."""
     from ablate.sweep.command import main
+
+    return main(arguments)
+
+
+def check(arguments: Sequence[str]) -> int:
+    """Look at a cell before it is trained."""
+    from ablate.evaluate.command import main
 
     return main(arguments)
 
@@ -50,6 +58,7 @@ def board(arguments: Sequence[str]) -> int:
 
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": run,
+    "check": check,
     "report": report,
     "list": listing,
     "board": board,

@@ -1,6 +1,5 @@
 """The verb `list`: what there is to ablate."""
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,40 +7,67 @@ from typing import Any
 
 from ablate.catalogue import Catalogue, Choice, nearest
 from ablate.errors import UserError
+from ablate.parser import Parser
+from ablate.terminal import columns, fold, show, show_json, styled
+
+DESCRIPTION = """\
+What there is to ablate.
+
+  ablate list              every choice of every group, a line each
+  ablate list pos norm     a table of each group with formulas, limits and papers
+  ablate list pos=yarn     one choice in full, with its options and their defaults"""
+
+TELL_THEMSELVES = ("what it is", "formula", "paper")
+"""Headings that need no label where they stand under a row."""
+
+Row = dict[str, str]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the choices of all groups, of one, or one choice in full; the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="ablate list",
-        description="What there is to ablate: `ablate list`, `ablate list pos`, "
-        "`ablate list pos=rope`.",
-    )
-    parser.add_argument("what", nargs="*", help="a group (pos) or one of its choices (pos=rope)")
-    parser.add_argument("--config-dir", action="append", default=[], help="your own configs")
-    parser.add_argument("--format", choices=("table", "json"), default="table")
-    parser.add_argument("--json", dest="format", action="store_const", const="json")
-    given = parser.parse_args(list(arguments))
-    catalogue = Catalogue([Path(folder) for folder in given.config_dir])
+    given = parser().parse(arguments)
+    for folder in given.config_dir:
+        if not folder.is_dir():
+            raise UserError(f"--config-dir {folder}: no such folder")
+    catalogue = Catalogue(given.config_dir)
     chosen = [c for what in given.what or catalogue.groups() for c in select(catalogue, what)]
     if given.format == "json":
-        print(json.dumps([as_json(choice) for choice in chosen], indent=2, ensure_ascii=False))
-        return 0
-    in_full = bool(given.what) and all("=" in what for what in given.what)
-    print_in_full(chosen) if in_full else print_tables(chosen, catalogue)
+        show_json([as_json(choice, catalogue) for choice in chosen])
+    elif given.what and all("=" in what for what in given.what):
+        show([line for choice in chosen for line in in_full(choice, columns())])
+    else:
+        show(tables(chosen, catalogue, columns(), brief=not given.what))
     return 0
+
+
+def parser() -> Parser:
+    """What the verb understands."""
+    made = Parser("ablate list", DESCRIPTION)
+    made.add_argument(
+        "what", nargs="*", metavar="GROUP[=NAME]", help="groups (pos) or single choices (pos=rope)"
+    )
+    made.add_argument(
+        "--config-dir",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="a folder of your own choices, laid out like configs/",
+    )
+    made.add_argument("--format", choices=("table", "json"), default="table")
+    made.add_argument(
+        "--json", dest="format", action="store_const", const="json", help="same as --format json"
+    )
+    return made
 
 
 def select(catalogue: Catalogue, what: str) -> list[Choice]:
     """The choices that a word like "pos" or "pos=rope" names; UserError for an unknown one."""
-    group, _, name = what.partition("=")
+    group, equals, name = what.partition("=")
     if group not in catalogue.groups():
-        known = ", ".join(catalogue.groups())
-        raise UserError(
-            f"{group}: no such group; groups are {known}.{nearest(group, catalogue.groups())}"
-        )
+        raise UserError(f"{group}: no such group; {known_groups(catalogue, group)}")
     names = catalogue.names(group)
-    if name and name not in names:
+    if equals and name not in names:
         raise UserError(
             f"{what}: no such choice; choices are {', '.join(names)}.{nearest(name, names)}"
         )
@@ -49,11 +75,20 @@ def select(catalogue: Catalogue, what: str) -> list[Choice]:
     return [choice for choice in found if choice]
 
 
-def as_json(choice: Choice) -> dict[str, Any]:
+def known_groups(catalogue: Catalogue, word: str) -> str:
+    """The groups there are, after the choices that are called `word` or nearly so."""
+    groups = catalogue.groups()
+    owners = [f"{g}={word}" for g in groups if word in catalogue.names(g)]
+    hint = f" Did you mean {' or '.join(owners)}?" if owners else nearest(word, groups)
+    return f"groups are {', '.join(groups)}.{hint}"
+
+
+def as_json(choice: Choice, catalogue: Catalogue) -> dict[str, Any]:
     """A choice as plain data."""
     return {
         "group": choice.group,
         "name": choice.name,
+        "default": catalogue.default_choices().get(choice.group) == choice.name,
         "summary": choice.summary,
         "formula": choice.formula,
         "paper": choice.paper,
@@ -63,42 +98,114 @@ def as_json(choice: Choice) -> dict[str, Any]:
     }
 
 
-def print_tables(choices: Sequence[Choice], catalogue: Catalogue) -> None:
-    """One table a group."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=200)
+def tables(
+    choices: Sequence[Choice], catalogue: Catalogue, width: int | None, *, brief: bool
+) -> list[Any]:
+    """One table a group; `brief` tells of each choice what it is and no more."""
     defaults = catalogue.default_choices()
-    for group in dict.fromkeys(c.group for c in choices):
-        rows = [c for c in choices if c.group == group]
-        facts = list(dict.fromkeys(f for c in rows for f in c.facts))
-        table = Table(
-            title=group, title_justify="left", title_style="bold", box=None, pad_edge=False
-        )
-        for heading in ("name", "what it is", "formula", *facts, "paper"):
-            table.add_column(heading, overflow="fold")
-        for c in rows:
-            mark = "*" if defaults.get(group) == c.name else ""
-            cells = (c.name + mark, c.summary, c.formula, *(c.facts.get(f, "") for f in facts))
-            table.add_row(*map(escape, (*cells, c.paper)))
-        console.print(table)
-        console.print()
-    console.print("* the default. `ablate list GROUP=NAME` shows one choice with its options.")
+    lines: list[Any] = []
+    for group in dict.fromkeys(choice.group for choice in choices):
+        of_group = [choice for choice in choices if choice.group == group]
+        mark = defaults.get(group)
+        rows = [row_of(c, "*" * (c.name == mark), brief=brief) for c in of_group]
+        lines += [styled((group, "bold")), *table(rows, width, brief=brief), ""]
+    more = "ablate list GROUP tells more of a group, GROUP=NAME all of a choice with its options."
+    return [*lines, *fold(f"* the default. {more}", width)]
 
 
-def print_in_full(choices: Sequence[Choice]) -> None:
-    """Each choice with everything that its file says."""
-    for choice in choices:
-        print(f"{choice.group}={choice.name}: {choice.summary}")
-        rows = {"formula": choice.formula, **choice.facts, "paper": choice.paper}
-        for key, value in rows.items():
-            if value:
-                print(f"  {key:<12}{value}")
-        for option, value in choice.options.items():
-            text = choice.option_help.get(option, "")
-            print(f"  {choice.group}.{option}={json.dumps(value)}  {text}".rstrip())
-        print(f"  {'file':<12}{choice.path}\n")
+def row_of(choice: Choice, mark: str, *, brief: bool) -> Row:
+    """The cells of a choice by heading, the name first and empty ones left out."""
+    row = {"name": choice.name + mark, "what it is": choice.summary}
+    if not brief:
+        row |= {"formula": choice.formula, **choice.facts, "paper": choice.paper}
+    return {heading: cell for heading, cell in row.items() if cell}
+
+
+def table(rows: Sequence[Row], width: int | None, *, brief: bool) -> list[Any]:
+    """Rows in aligned columns, as many of them as fit `width`, the narrowest first.
+
+    What has no column stands under its row, folded.
+    """
+    headings = list(dict.fromkeys(heading for row in rows for heading in row))
+    headings.sort(key=lambda heading: heading == "paper")
+    sizes = {h: max(len(h), *(len(row.get(h, "")) for row in rows)) for h in headings}
+    if brief:
+        return [line for row in rows for line in in_brief(row, sizes["name"], width)]
+    chosen = {h: sizes[h] for h in fitting(sizes, width)}
+    lines: list[Any] = [head(chosen)]
+    alone = len(chosen) == len(sizes)
+    for row in rows:
+        lines.append(aligned(row, chosen) if alone else styled((aligned(row, chosen), "bold")))
+        for heading in [h for h in row if h not in chosen]:
+            label = "" if heading in TELL_THEMSELVES else f"{heading}: "
+            lines += fold(label + row[heading], width, "    ", "      ")
+    return lines
+
+
+def fitting(sizes: dict[str, int], width: int | None) -> list[str]:
+    """The headings that get a column, in their order; the name always does.
+
+    >>> fitting({"name": 5, "formula": 40, "kind": 8}, 30)
+    ['name', 'kind']
+    """
+    used, chosen = sizes["name"] + 2, {"name"}
+    for heading in sorted(sizes.keys() - chosen, key=lambda h: (sizes[h], h)):
+        used += sizes[heading] + 2
+        if width is None or used <= width:
+            chosen.add(heading)
+    return [heading for heading in sizes if heading in chosen]
+
+
+def in_brief(row: Row, size: int, width: int | None) -> list[str]:
+    """A name and what it is."""
+    first = f"  {row['name']:{size}}  "
+    return fold(row.get("what it is", ""), width, first, " " * len(first))
+
+
+def head(sizes: dict[str, int]) -> Any:
+    """The line of headings."""
+    return styled((aligned({h: h for h in sizes}, sizes), "dim"))
+
+
+def aligned(row: Row, sizes: dict[str, int]) -> str:
+    """The cells of a row under their headings."""
+    return "  " + "  ".join(f"{row.get(h, ''):{size}}" for h, size in sizes.items()).rstrip()
+
+
+def in_full(choice: Choice, width: int | None) -> list[Any]:
+    """A choice with everything that its file says, and a command that takes it."""
+    title = fold(choice.summary, width, f"{choice.group}={choice.name}: ", "    ")
+    lines: list[Any] = [styled((title[0], "bold")), *title[1:]]
+    rows = {
+        "formula": choice.formula,
+        **choice.facts,
+        "paper": choice.paper,
+        "file": str(choice.path),
+    }
+    size = max(map(len, rows))
+    for key, value in rows.items():
+        if value:
+            lines += fold(value, width, f"  {key:{size}}  ", " " * (size + 4))
+    typed_options = {o: f"{choice.group}.{o}={typed(v)}" for o, v in choice.options.items()}
+    # What is chosen by the defaults list of the file is an option as well.
+    typed_options |= {
+        o: f"{choice.group}.{o}" for o in choice.option_help if o not in choice.options
+    }
+    if typed_options:
+        lines.append("  options, with their defaults:")
+        size = max(map(len, typed_options.values()))
+    for option, text in typed_options.items():
+        told = choice.option_help.get(option, "")
+        lines += fold(told, width, f"    {text:{size}}  ", " " * (size + 6))
+    return [*lines, ""]
+
+
+def typed(value: Any) -> str:
+    """An option's value as one would type it.
+
+    >>> typed(None), typed(["c2c", "p2c"]), typed(1e-05), typed(True)
+    ('null', '[c2c,p2c]', '1e-05', 'true')
+    """
+    if isinstance(value, list):
+        return f"[{','.join(map(typed, value))}]"
+    return value if isinstance(value, str) else json.dumps(value)

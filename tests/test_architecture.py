@@ -38,6 +38,10 @@ MAY_IMPORT = {
         "ablate.data",
         "ablate.errors",
         "ablate.train",
+        "ablate.compose",
+        "ablate.parser",
+        "ablate.profile",
+        "ablate.terminal",
     },
 }
 """Folder → the parts of ablate that it may import."""

@@ -13,6 +13,7 @@ import yaml
 import ablate
 from ablate import record
 from ablate.build import Bench, build, build_corpus
+from ablate.evaluate.check import warnings
 from ablate.evaluate.extrapolation import extrapolate
 from ablate.identity import Identity
 from ablate.sweep.lock import hold
@@ -90,6 +91,13 @@ class Told:
             for listener in self.listeners:
                 listener.message(text)
 
+    def warn(self, texts: Sequence[str]) -> None:
+        """Say what looks wrong before the first step."""
+        for text in texts:
+            self.log.warning(text)
+            for listener in self.listeners:
+                listener.warn(text)
+
     def finish(self, result: dict[str, Any]) -> None:
         """The run is over; listeners that never heard of its start hear nothing."""
         self.log.info("%s", result["status"])
@@ -110,6 +118,8 @@ def train_and_measure(order: Order, result: dict[str, Any], told: Told) -> None:
     resumed_at = trainer.restore()
     record.write(order.directory, result)
     told.start(result, resumed_at)
+    if not resumed_at:
+        told.warn(warnings(bench))
     try:
         finite = trainer.train()
     finally:

@@ -72,6 +72,10 @@ class Plain(Listener):
         if self._due():
             self._say(text)
 
+    def warn(self, text: str) -> None:
+        """Say it whenever it comes."""
+        self._say(f"warning: {text}")
+
     def finish(self, record: dict) -> None:
         """Say what came out."""
         self._say("; ".join(summary_lines(record, self._directory)))
@@ -144,6 +148,10 @@ class Live(Listener):
         self._message = text
         if self._picture is None:  # still preparing
             self._print(f"  {text}", style="dim")
+
+    def warn(self, text: str) -> None:
+        """Print it above the bar, where it stays."""
+        self._print(f"  ! {text}", style="yellow")
 
     def finish(self, record: dict) -> None:
         """Take the bar away and print what came out and where to look next."""

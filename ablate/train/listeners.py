@@ -10,8 +10,8 @@ from typing import TextIO
 class Listener:
     """Events of one run, each a no-op here; a listener overrides those it wants.
 
-    The training loop sends start, then any number of step, log, validate and message, then finish;
-    finish comes whatever became of the run.
+    The training loop sends start, warn, then any number of step, log, validate and message, then
+    finish; finish comes whatever became of the run.
     """
 
     def start(self, record: dict, resumed_at: int) -> None:
@@ -28,6 +28,9 @@ class Listener:
 
     def message(self, text: str) -> None:
         """What the loop is doing beside training, such as "evaluating at 8L"."""
+
+    def warn(self, text: str) -> None:
+        """Something that looks wrong before the first step, with what to try."""
 
     def finish(self, record: dict) -> None:
         """After the last event of the run, with its final record."""

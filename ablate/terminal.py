@@ -1,0 +1,126 @@
+"""Text for whoever reads stdout: a terminal of some width, a file, a stream that knows no Greek."""
+
+import json
+import math
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+PLAIN = str.maketrans(
+    {
+        "✓": "+",
+        "✗": "x",
+        "→": "->",
+        "−": "-",
+        "–": "-",
+        "±": "+-",
+        "≤": "<=",
+        "π": "pi",
+        "θ": "theta",
+        "ψ": "psi",
+        "Σ": "sum",
+        "⊙": "*",
+        "·": "*",
+        "×": "x",
+        "²": "^2",
+        "√": "sqrt",
+        "σ": "s",
+        "…": "...",
+        "═": "=",
+        "─": "-",
+        **{bar: str(height) for height, bar in enumerate("▁▂▃▄▅▆▇█", 1)},
+    }
+)
+"""What stands for signs that a stream of another encoding cannot show."""
+
+
+def columns() -> int | None:
+    """The width to lay text out for: a terminal's or $COLUMNS; None in a pipe or a file."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return max(20, shutil.get_terminal_size().columns)
+    return None
+
+
+def fold(text: str, width: int | None, first: str = "", later: str = "") -> list[str]:
+    """`text` after `first` in lines of `width` with `later` before all but the first.
+
+    Nothing is cut: a word longer than a line stands out, and without a width there is one line.
+
+    >>> fold("to be or not", 8, "- ", "  ")
+    ['- to be', '  or not']
+    """
+    if width is None:
+        return [first + text]
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines or [first.rstrip()]
+
+
+def readable(text: str, encoding: str | None) -> str:
+    """`text` as a stream of that encoding can show it.
+
+    >>> readable("✓ σ² − 1", "ascii")
+    '+ s^2 - 1'
+    """
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        codec = encoding or "ascii"
+        return text.translate(PLAIN).encode(codec, "replace").decode(codec)
+    return text
+
+
+def show(lines: Iterable["str | Text"]) -> None:
+    """Print lines to stdout, in colour where it is a terminal that wants it."""
+    told = list(lines)
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        console = Console(soft_wrap=True, highlight=False, markup=False)
+        encoding = sys.stdout.encoding
+        for line in told:
+            same = readable(str(line), encoding) == str(line)
+            console.print(line if same else readable(str(line), encoding))
+        return
+    for line in told:
+        print(readable(str(line), sys.stdout.encoding).rstrip())
+
+
+def show_json(data: Any) -> None:
+    """Print plain data as JSON; numbers that JSON does not have become null."""
+    utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    print(json.dumps(finite(data), indent=2, ensure_ascii=not utf8, allow_nan=False))
+
+
+def finite(data: Any) -> Any:
+    """`data` with None for every NaN and infinity.
+
+    >>> finite({"a": [1.0, float("nan")]})
+    {'a': [1.0, None]}
+    """
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite(value) for value in data]
+    return data
+
+
+def styled(*parts: "str | tuple[str, str]") -> Any:
+    """Text made of words and (words, style) pairs."""
+    from rich.text import Text
+
+    return Text.assemble(*parts)
