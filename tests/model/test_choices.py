@@ -28,8 +28,10 @@ from ablate.errors import UserError
 from ablate.model.feed_forward import FeedForward
 from ablate.model.normalizers import LayerNorm
 from ablate.model.placement.sphere import SphereNorm
+from ablate.model.position.base import NoPosition
 from ablate.model.projection import Maps
-from ablate.model.transformer import Transformer, count_parameters
+from ablate.model.shape import Shape
+from ablate.model.transformer import Parts, Transformer, count_parameters
 
 CHOICES = [(group, name) for group in GROUPS for name in names(group)]
 SIZES = [(8, 1, 2), (8, 4, 2)]
@@ -177,6 +179,26 @@ def test_builds_and_runs(
     assert logits.shape == (2, 12, 11)
     assert logits.dtype == dtype
     assert logits.isfinite().all()
+
+
+@each_choice
+def test_builds_without_memory(group: str, name: str) -> None:
+    """A config is checked on the meta device before a run starts."""
+    parts = {"norm": "pre", "norm_layer": "layernorm", "residual": "on", "feed_forward": "gelu"}
+    if group in parts:
+        parts[group] = name
+    shape = Shape(8, 2, 2, 16, 11)
+    with torch.device("meta"):
+        model = Transformer(
+            shape,
+            Parts(
+                NoPosition(shape),
+                part("norm", parts["norm"])(part("norm_layer", parts["norm_layer"])),
+                part("residual", parts["residual"]),
+                part("feed_forward", parts["feed_forward"]),
+            ),
+        )
+    assert all(p.is_meta for p in model.parameters())
 
 
 WRONG = [
