@@ -10,13 +10,16 @@ import torch
 from position_parts import (
     NAMES,
     SHAPE,
+    at,
     class_of,
     decode,
     evaluate,
     heading_of,
+    make,
     model_of,
     options_of,
     parts_of,
+    scores,
     shift_positions,
     stir,
     tokens,
@@ -329,3 +332,15 @@ def test_builds_without_memory(name: str) -> None:
     with torch.device("meta"):
         model = Transformer(SHAPE, parts_of(name, SHAPE))
     assert all(parameter.is_meta for parameter in model.parameters())
+
+
+@every
+def test_the_last_queries_score_as_in_a_full_square(name: str) -> None:
+    scheme = make(name).double()
+    q, k = torch.randn(2, 2, 9, 16, dtype=torch.float64)
+    x = torch.randn(9, 32, dtype=torch.float64)
+    places = list(range(1, 10))
+    full = scores(scheme, q, k, at(places, places), x, layer=1)[:, 6:]
+    last = scores(scheme, q[:, 6:], k, at(places[6:], places), x, layer=1)
+    seen = torch.tensor(places)[None, :] <= torch.tensor(places[6:])[:, None]
+    torch.testing.assert_close(last[:, seen], full[:, seen], atol=1e-12, rtol=1e-12)
