@@ -38,7 +38,8 @@ SHAPE: dict[str, Any] = {
         **dict.fromkeys(("tokens_train", "tokens_validation", "vocabulary"), NUMBER),
     },
     "loss": dict.fromkeys(
-        ("uniform", "unigram", "first", "excess", "final", "validation", "best"), NUMBER
+        ("uniform", "unigram", "unigram_train", "first", "excess", "final", "validation", "best"),
+        NUMBER,
     ),
     "gradients": {
         **dict.fromkeys(("parameters_first", "inputs_first"), NUMBERS),

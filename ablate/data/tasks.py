@@ -71,6 +71,14 @@ class Task(ABC):
             validation += np.bincount(chunk, minlength=len(train))
         return float(-(validation * np.log(train / train.sum())).sum() / validation.sum())
 
+    def unigram_train(self) -> float:
+        """Entropy of the training frequencies, in nats: what a training curve is held against.
+
+        It is not `unigram`, since training and validation text differ.
+        """
+        shares = self.corpus.counts[self.corpus.counts > 0] / self.corpus.counts.sum()
+        return float(-(shares * np.log(shares)).sum())
+
     def batch(self, step: int) -> Batch:
         """The training batch of optimiser step `step`, from 1: windows at random places."""
         random = np.random.default_rng((self.seed, step))

@@ -40,7 +40,16 @@ def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any
         "tokens": 0,
         "corpus": None,
         "loss": dict.fromkeys(
-            ("uniform", "unigram", "first", "excess", "final", "validation", "best")
+            (
+                "uniform",
+                "unigram",
+                "unigram_train",
+                "first",
+                "excess",
+                "final",
+                "validation",
+                "best",
+            )
         ),
         "gradients": {
             "parameters_first": None,
@@ -74,6 +83,7 @@ def describe(result: dict[str, Any], bench: Bench, config: Mapping[str, Any]) ->
     }
     result["loss"]["uniform"] = bench.task.uniform
     result["loss"]["unigram"] = bench.task.unigram()
+    result["loss"]["unigram_train"] = bench.task.unigram_train()
     device = bench.model.embedding.weight.device
     result["environment"]["device"] = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
@@ -94,7 +104,7 @@ def measure_training(result: dict[str, Any], progress: Progress, config: Mapping
     loss["excess"] = losses[0] - loss["uniform"]
     loss["final"] = math.fsum(tail) / len(tail)
     loss["validation"], loss["best"] = progress.validation, progress.best
-    result["label"] = labels.label(losses, uniform=loss["uniform"], unigram=loss["unigram"])
+    result["label"] = labels.label(losses, uniform=loss["uniform"], unigram=loss["unigram_train"])
     stride = -(-len(losses) // 200)
     result["curve"] = {
         "steps": list(range(1, len(losses) + 1, stride)),

@@ -81,7 +81,7 @@ class Diagnosis:
         self._clock = clock
         self._label = label
         self._uniform: float = record["loss"]["uniform"]
-        self._unigram: float = record["loss"]["unigram"]
+        self._unigram: float = record["loss"]["unigram_train"]
         self._first: float | None = record["loss"].get("first")
         self._steps: int = record["steps"]
         self._losses: list[float] = []

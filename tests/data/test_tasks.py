@@ -91,6 +91,14 @@ def test_the_unigram_loss_is_a_cross_entropy_of_validation_under_training_counts
     assert task.unigram() == pytest.approx(by_hand)
 
 
+def test_a_training_curve_is_held_against_the_entropy_of_the_training_text() -> None:
+    task = make(LanguageModelling)
+    shares = task.corpus.counts / task.corpus.counts.sum()
+    by_hand = -np.log(shares[task.corpus.train]).mean()
+    assert task.unigram_train() == pytest.approx(by_hand)
+    assert task.unigram_train() != pytest.approx(task.unigram(), abs=1e-3)
+
+
 def test_too_small_a_corpus_and_an_impossible_share_are_refused() -> None:
     with pytest.raises(UserError, match=r"20 training tokens.*at least 21"):
         make(LanguageModelling, length=20)

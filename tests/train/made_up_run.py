@@ -42,7 +42,13 @@ def record(**changes: Any) -> dict[str, Any]:
         "steps": 40,
         "steps_done": 0,
         "parameters": 1_219_840,
-        "loss": {"uniform": UNIFORM, "unigram": UNIGRAM, "first": None, "validation": None},
+        "loss": {
+            "uniform": UNIFORM,
+            "unigram": UNIGRAM,
+            "unigram_train": UNIGRAM,
+            "first": None,
+            "validation": None,
+        },
         "gradients": {"parameters_first": None, "inputs_first": None},
         "extrapolation": None,
         "timing": {"seconds": None, "tokens_per_second": None},
@@ -59,6 +65,7 @@ def finished(**changes: Any) -> dict[str, Any]:
         "loss": {
             "uniform": UNIFORM,
             "unigram": UNIGRAM,
+            "unigram_train": UNIGRAM,
             "first": 5.68,
             "excess": 5.68 - UNIFORM,
             "validation": 2.312,

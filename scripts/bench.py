@@ -1,0 +1,156 @@
+"""Where the time goes, as ratios taken in one run: python scripts/bench.py [WHAT ...] [--json].
+
+WHAT is any of: pos, norm, residual, norm_layer, feed_forward (training-step time of every choice
+relative to the default), shell (start-up of the commands relative to importing torch), instruments
+(a step with gradient norms by block relative to one without). Machines drift, so every round times
+each candidate once, in turn, and a ratio is the median over rounds of candidate / reference.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from ablate.build import build_model, part
+from ablate.catalogue import Catalogue
+from ablate.compose import Composer
+from ablate.errors import UserError
+from ablate.model.init import initialise
+from ablate.model.transformer import token_loss
+from ablate.train.instruments import GradientNorms
+
+REFERENCES = {
+    "pos": "none",
+    "norm": "pre",
+    "residual": "on",
+    "norm_layer": "layernorm",
+    "feed_forward": "gelu",
+}
+VOCABULARY = 256
+
+
+def stepper(overrides: list[str], instruments: bool = False) -> Callable[[], None]:
+    """A function that does one training step of a composed run on random tokens."""
+    composer = Composer()
+    with composer.session():
+        _, config, _ = composer.one(overrides)
+    model = build_model(config, VOCABULARY, causal=True)
+    initialise(model, part(config, "init")(), 0)
+    optimizer = part(config, "optim")().build(model)
+    for group in optimizer.param_groups:
+        group["lr"] = 1e-3
+    shape = (config["batch_size"], config["seq_len"] + 1)
+    tokens = torch.from_numpy(np.random.default_rng(0).integers(0, VOCABULARY, shape))
+    norms = GradientNorms(model.blocks) if instruments else None
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        token_loss(model(tokens[:, :-1]), tokens[:, 1:]).backward()
+        if norms:
+            norms.parameters()
+            norms.inputs()
+        optimizer.step()
+
+    return step
+
+
+def ratios(candidates: dict[str, Callable[[], None]], reference: str, rounds: int) -> list[dict]:
+    """Time each candidate once a round; its median ratio to the reference of the same round."""
+    times: dict[str, list[float]] = {name: [] for name in candidates}
+    for turn in range(rounds + 2):
+        for name, act in candidates.items():
+            began = time.perf_counter()
+            act()
+            if turn >= 2:
+                times[name].append(time.perf_counter() - began)
+    base = times[reference]
+    rows = []
+    for name, taken in times.items():
+        quotients = [t / b for t, b in zip(taken, base, strict=True)]
+        low, middle, high = statistics.quantiles(quotients, n=4)
+        rows.append(
+            {
+                "name": name,
+                "milliseconds": 1000 * statistics.median(taken),
+                "ratio": middle,
+                "quartiles": [low, high],
+            }
+        )
+    return sorted(rows, key=lambda row: row["ratio"])
+
+
+def group_rows(group: str, extra: list[str], rounds: int) -> list[dict]:
+    """Step time of every choice of a group relative to its reference."""
+    candidates: dict[str, Callable[[], None]] = {}
+    refused = []
+    for name in Catalogue().names(group):
+        try:
+            candidates[name] = stepper([f"{group}={name}", *extra])
+        except UserError as error:
+            refused.append({"name": name, "refused": str(error)})
+    return [*ratios(candidates, REFERENCES[group], rounds), *refused]
+
+
+def shell_rows(rounds: int) -> list[dict]:
+    """Start-up time of commands relative to importing torch."""
+
+    def command(*words: str) -> Callable[[], None]:
+        return lambda: (subprocess.run(words, check=True, capture_output=True), None)[1]
+
+    python, module = sys.executable, ["-m", "ablate"]
+    return ratios(
+        {
+            "import torch": command(python, "-c", "import torch"),
+            "ablate --help": command(python, *module, "--help"),
+            "ablate run --help": command(python, *module, "run", "--help"),
+            "ablate list": command(python, *module, "list"),
+            "ablate report --help": command(python, *module, "report", "--help"),
+        },
+        "import torch",
+        rounds,
+    )
+
+
+def main() -> None:
+    """Print the tables that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", nargs="*", default=["pos", "norm"])
+    parser.add_argument("--set", nargs="*", default=["depth=4"], help="overrides for all")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    tables: dict[str, list[dict]] = {}
+    for what in given.what:
+        if what in REFERENCES:
+            tables[what] = group_rows(what, given.set, given.rounds)
+        elif what == "shell":
+            tables[what] = shell_rows(min(given.rounds, 7))
+        elif what == "instruments":
+            pair = {"without": stepper(given.set), "with": stepper(given.set, instruments=True)}
+            tables[what] = ratios(pair, "without", given.rounds)
+        else:
+            parser.error(f"{what}: choose from {', '.join(REFERENCES)}, shell, instruments")
+    if given.json:
+        print(json.dumps(tables, indent=2))
+        return
+    for what, rows in tables.items():
+        print(f"\n{what:<24}{'ms':>8}{'ratio':>8}   quartiles")
+        for row in rows:
+            if "refused" in row:
+                print(f"{row['name']:<24}{row['refused']}")
+                continue
+            low, high = row["quartiles"]
+            numbers = f"{row['milliseconds']:>8.1f}{row['ratio']:>8.2f}"
+            print(f"{row['name']:<24}{numbers}   {low:.2f} to {high:.2f}")
+
+
+if __name__ == "__main__":
+    main()
