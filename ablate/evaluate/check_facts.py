@@ -21,7 +21,12 @@ def check_norms(cell: Cell) -> Finding:
     kinds = sorted({type(norm).__name__ for norm in found})
     shared = len(found) - len({id(norm) for norm in found})
     formula = cell.facts.get("norm", {}).get("norms", "")
-    claimed = count(formula, model, cell) if formula else None
+    try:
+        claimed = count(formula, model, cell) if formula else None
+    except (ArithmeticError, NameError, SyntaxError, TypeError, ValueError) as error:
+        text = f"the formula of its file cannot be used: {formula}: {error}"
+        advice = "sizes, and options of the placement"
+        return Finding("norms", "warning", text, {"norms": len(found)}, advice)
     values = {"norms": len(found), "claimed": claimed, "kinds": kinds, "shared": shared}
     told = f"{len(found)} {' and '.join(kinds)}" if found else "none"
     if claimed is not None and claimed != len(found):

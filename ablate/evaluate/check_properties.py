@@ -64,9 +64,16 @@ def check_shift(cell: Cell) -> Finding | None:
         text = f"absolute: {by} positions further on, logits differ by {change:.1g} of their rms"
         return Finding("shift", "ok", text, values)
     if not change <= EXACT:
-        text = (
-            f"not relative: {by} positions further on, logits differ by {change:.2g} of their rms"
-        )
+        text = f"not relative: {by} positions further on, logits differ by {change:.2g}"
+        early = cell.text[:, :4]
+        near = moved(forward(cell.probe, early), forward(shifted(cell.probe, 1), early))
+        values["change_near"] = near
+        if near <= EXACT:
+            text = (
+                f"relative for the first positions; {by} further on, logits differ by {change:.2g}"
+            )
+            advice = "nothing, if the scheme means it so; else the option that sets from where"
+            return Finding("shift", "warning", text, values, advice)
         advice = "scores must depend on i − j alone; or say relative = False and kind: absolute"
         return Finding("shift", "broken", text, values, advice)
     text = f"relative: {by} positions further on, logits are the same ({change:.1g})"

@@ -13,7 +13,7 @@ from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
 from ablate.train.instruments import GradientNorms
 
-BATCH_TOKENS = 2048
+BATCH_TOKENS = 1024
 """Tokens of the first batch that are looked at; most batches are not larger."""
 
 
