@@ -11,6 +11,8 @@ from ablate.terminal import fold, styled
 SIGNS = {"ok": "✓", "warning": "!", "broken": "✗"}
 COLOURS = {"ok": "green", "warning": "yellow", "broken": "red"}
 NAME_WIDTH = 13
+TOGETHER = "\N{NO-BREAK SPACE}"
+"""Stands for a space at which a line must not be folded."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def grid_lines(cells: Sequence[Checked], width: int | None) -> list[Any]:
     for row in rows:
         *left, noted = row
         head = spread(left, sizes[:-1]) + "  "
-        lines += fold(noted, width, head, " " * len(head)) if noted else [head.rstrip()]
+        folded = fold(noted, width, head, " " * len(head)) if noted else [head.rstrip()]
+        lines += [line.replace(TOGETHER, " ") for line in folded]
     legend = (
         "excess: first loss over ln V in nats; gradient: norm at the first block's input over that "
         "at the last's; growth: rms of the stream after the last block over that before the first"
@@ -86,7 +89,9 @@ def grid_lines(cells: Sequence[Checked], width: int | None) -> list[Any]:
 def measured(cell: Checked) -> list[str]:
     """The numbers of a row, its marks, and the names of findings without a tick."""
     values = {finding.name: finding.values for finding in cell.findings}
-    noted = [f"{SIGNS[f.mark]} {f.name}" for f in cell.findings if f.mark != "ok"]
+    noted = [
+        f"{SIGNS[f.mark]} {f.name}".replace(" ", TOGETHER) for f in cell.findings if f.mark != "ok"
+    ]
     return [
         number(values.get("first loss", {}).get("excess"), "+.2f"),
         number(values.get("gradients", {}).get("ratio_inputs"), ".2g"),

@@ -177,6 +177,11 @@ def test_a_leak_is_caught(cells: Cells, scheme: type) -> None:
     assert ("another" in finding.text) == (scheme is parts.SeesTheBatch)
 
 
+def test_a_leak_behind_a_gate_that_starts_shut_is_caught(cells: Cells) -> None:
+    cell = cells("norm=none", "residual=rezero", pos=parts.SeesTheNext)
+    assert look(cell, "causality").mark == "broken"
+
+
 def test_a_leak_of_training_alone_is_caught(cells: Cells) -> None:
     finding = look(cells(pos=parts.LeaksInTraining), "causality")
     assert finding.mark == "broken"
