@@ -97,6 +97,14 @@ def group_rows(group: str, extra: list[str], rounds: int) -> list[dict]:
     return [*ratios(candidates, REFERENCES[group], rounds), *refused]
 
 
+def reason(group: str, row: dict) -> str:
+    """Why a choice takes more than 1.3 times the reference, as its file says."""
+    if group not in REFERENCES or row["ratio"] <= 1.3:
+        return ""
+    choice = Catalogue().choice(group, row["name"])
+    return f"   {choice.facts.get('slower', 'no reason known')}" if choice else ""
+
+
 def shell_rows(rounds: int) -> list[dict]:
     """Start-up time of commands relative to importing torch."""
 
@@ -149,7 +157,7 @@ def main() -> None:
                 continue
             low, high = row["quartiles"]
             numbers = f"{row['milliseconds']:>8.1f}{row['ratio']:>8.2f}"
-            print(f"{row['name']:<24}{numbers}   {low:.2f} to {high:.2f}")
+            print(f"{row['name']:<24}{numbers}   {low:.2f} to {high:.2f}{reason(what, row)}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 
 IN_WORDS = {
     "healthy": "healthy",
-    "stuck": "stuck at the unigram loss: it learned how often tokens occur and no more",
+    "stuck": "stuck: it learned how often tokens occur and no more, or not even that",
     "unstable": "unstable: the loss jumped far above its trend",
     "slow": "slow: still falling, behind the best arm of its study",
     "diverged": "diverged",

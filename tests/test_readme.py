@@ -1,0 +1,43 @@
+"""The README's commands are those that are tested."""
+
+import re
+from pathlib import Path
+
+from ablate.catalogue import Catalogue
+from ablate.compose import Composer
+from ablate.config import flatten
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_ci_calls_the_readmes_own_test_command() -> None:
+    command = 'pip install -e ".[dev]" && pytest'
+    assert f"    {command}\n" in README
+    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+
+def test_every_run_and_check_in_the_readme_composes() -> None:
+    lines = re.findall(r"^    (?:pip install .* && )?ablate (?:run|check) (.*)$", README, re.M)
+    assert len(lines) >= 4
+    composer = Composer()
+    for line in lines:
+        words = [w for w in line.split("#")[0].split() if not w.startswith("-")]
+        if "my_configs" in line:
+            continue
+        with composer.session():
+            for job in composer.jobs(words, sweep=True)[:2]:
+                composer.one(job)
+
+
+def test_every_key_and_choice_the_readme_names_exists() -> None:
+    catalogue = Catalogue()
+    keys = set(flatten(catalogue.defaults())) | set(catalogue.groups())
+    for group in catalogue.groups():
+        for name in catalogue.names(group):
+            choice = catalogue.choice(group, name)
+            assert choice
+            keys |= {f"{group}.{option}" for option in choice.options}
+    named = re.findall(r"`([a-z_]+(?:\.[a-z_]+)*)=[^`]*`", README)
+    assert named
+    assert set(named) <= keys | {"pos@pos.inner"}
