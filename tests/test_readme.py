@@ -1,11 +1,13 @@
 """The README's commands are those that are tested."""
 
 import re
+import textwrap
 from pathlib import Path
 
 from ablate.catalogue import Catalogue
 from ablate.compose import Composer
 from ablate.config import flatten
+from tests.conftest import TINY, Command
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,3 +43,36 @@ def test_every_key_and_choice_the_readme_names_exists() -> None:
     named = re.findall(r"`([a-z_]+(?:\.[a-z_]+)*)=[^`]*`", README)
     assert named
     assert set(named) <= keys | {"pos@pos.inner"}
+
+
+def snippet(first_line: str) -> str:
+    """The indented block of the README that begins with `first_line`, up to the next comment."""
+    block = re.search(
+        rf"^    # {re.escape(first_line)}.*\n((?:(?:    .*)?\n)+?)(?=    # my|\S)", README, re.M
+    )
+    assert block, first_line
+    lines = block[1].split("    # my_configs")[0]
+    return textwrap.dedent(lines)
+
+
+def test_the_scheme_of_ones_own_passes_its_check_and_runs(
+    ablate: Command, tmp_path: Path, words: Path
+) -> None:
+    (tmp_path / "my_schemes.py").write_text(snippet("my_schemes.py"), encoding="utf-8")
+    yaml = snippet("my_configs/pos/recency.yaml").split("ablate check")[0]
+    (tmp_path / "my_configs" / "pos").mkdir(parents=True)
+    (tmp_path / "my_configs" / "pos" / "recency.yaml").write_text(yaml, encoding="utf-8")
+    line = (
+        "--config-dir",
+        "my_configs",
+        "pos=recency",
+        *TINY,
+        "corpus=text",
+        f"corpus.files={words}",
+    )
+    checked = ablate("check", *line)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "✓ causality" in checked.stdout
+    assert "✓ shift" in checked.stdout
+    done = ablate("run", *line, "evaluate.windows=4")
+    assert done.returncode == 0, done.stderr
