@@ -15,8 +15,7 @@ from ablate.errors import UserError
 from ablate.identity import Identity
 from ablate.sweep.arguments import Arguments, separate
 from ablate.sweep.help import help_text
-
-FINISHED = ("done", "diverged")
+from ablate.sweep.state import is_wanted, say, status_on_disk
 
 
 @dataclass(frozen=True)
@@ -30,15 +29,11 @@ class Planned:
 
     def status(self) -> str | None:
         """The status on disk, None without a readable record."""
-        found, _ = record.read(self.directory)
-        return str(found["status"]) if found else None
+        return status_on_disk(self.directory)
 
     def wanted(self) -> bool:
         """Whether there is still something to do."""
-        status = self.status()
-        if self.config["rerun"]:
-            return True
-        return status not in FINISHED and (status != "failed" or self.config["retry"])
+        return is_wanted(self.status(), self.config)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -175,11 +170,6 @@ def count_statuses(plan: Sequence[Planned]) -> str:
     """For example "3 done, 1 failed"."""
     statuses = [p.status() or "not started" for p in plan]
     return ", ".join(f"{statuses.count(s)} {s}" for s in sorted(set(statuses)))
-
-
-def say(text: str) -> None:
-    """A line for the person at the terminal."""
-    print(text, file=sys.stderr, flush=True)
 
 
 class Stop:

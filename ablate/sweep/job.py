@@ -9,9 +9,9 @@ from omegaconf import DictConfig, OmegaConf
 from ablate import record
 from ablate.config import plain
 from ablate.identity import identify
-from ablate.sweep.command import FINISHED, say
 from ablate.sweep.lock import Busy
 from ablate.sweep.run import Order, execute
+from ablate.sweep.state import is_wanted, say
 from ablate.train.display import display
 from ablate.train.listeners import Curves, Listener
 from ablate.train.loop import Stopped
@@ -28,8 +28,7 @@ def job(config: DictConfig, stop: Callable[[], bool]) -> float | None:
     order = Order(plain(config), identify(whole), Path(hydra.runtime.output_dir))
     found, _ = record.read(order.directory)
     status = found["status"] if found else None
-    skipped = FINISHED if order.config["retry"] else (*FINISHED, "failed")
-    if status in skipped and not order.config["rerun"]:
+    if not is_wanted(status, order.config):
         say(f"{order.identity.name}: already {status}")
         return found["loss"]["validation"] if found else None
     try:
