@@ -22,6 +22,12 @@ from ablate.model.init import InitRecipe, initialise
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
 from ablate.train.optimizers import OptimizerRecipe
+from ablate.train.probes import (
+    AttentionInstrument,
+    Instrument,
+    StreamInstrument,
+    WeightInstrument,
+)
 from ablate.train.schedules import Schedule
 
 Config = Mapping[str, Any]
@@ -117,6 +123,16 @@ def build_model(config: Config, vocabulary: int, *, causal: bool) -> Transformer
         bias=config["bias"],
         kv_heads=config["kv_heads"],
     )
+
+
+def build_instruments(config: Config, model: Transformer) -> list[Instrument]:
+    """The instruments that are switched on, attached to the model."""
+    kinds: dict[str, Callable[[Transformer], Instrument]] = {
+        "stream": StreamInstrument,
+        "attention": AttentionInstrument,
+        "weights": WeightInstrument,
+    }
+    return [kind(model) for name, kind in kinds.items() if config["instruments"][name]]
 
 
 def pick_device(name: str) -> torch.device:

@@ -37,6 +37,15 @@ class EvaluateConfig:
 
 
 @dataclass
+class InstrumentsConfig:
+    """Which instruments look into the blocks at logged steps."""
+
+    stream: bool = MISSING
+    attention: bool = MISSING
+    weights: bool = MISSING
+
+
+@dataclass
 class PlainConfig:
     """The keys that are no group; their defaults stand in configs/run.yaml."""
 
@@ -62,6 +71,7 @@ class PlainConfig:
     log: LogConfig = field(default_factory=LogConfig)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+    instruments: InstrumentsConfig = field(default_factory=InstrumentsConfig)
 
 
 RunConfig = make_dataclass(

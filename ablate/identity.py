@@ -13,8 +13,17 @@ from omegaconf import DictConfig
 from ablate.catalogue import COMPONENTS, Catalogue
 from ablate.config import flatten, plain, shown
 
-NOT_IDENTITY = ("study", "outputs", "device", "threads", "rerun", "retry", "checkpoint")
-"""Keys that change where or how a run is done but not what comes out of it."""
+NOT_IDENTITY = (
+    "study",
+    "outputs",
+    "device",
+    "threads",
+    "rerun",
+    "retry",
+    "checkpoint",
+    "instruments",
+)
+"""Keys that change where or how a run is done, or what is looked at, but not what comes out."""
 
 ALWAYS_NAMED = ("pos", "norm", "depth", "seed")
 

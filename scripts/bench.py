@@ -2,8 +2,9 @@
 
 WHAT is any of: pos, norm, residual, norm_layer, feed_forward (training-step time of every choice
 relative to the default), shell (start-up of the commands relative to importing torch), instruments
-(a step with gradient norms by block relative to one without). Machines drift, so every round times
-each candidate once, in turn, and a ratio is the median over rounds of candidate / reference.
+(log.every steps with all instruments, which look once, relative to as many without). Machines
+drift, so every round times each candidate once, in turn, and a ratio is the median over rounds of
+candidate / reference.
 """
 
 import argparse
@@ -13,11 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import numpy as np
 import torch
 
-from ablate.build import build_model, part
+from ablate.build import build_instruments, build_model, part
 from ablate.catalogue import Catalogue
 from ablate.compose import Composer
 from ablate.errors import UserError
@@ -35,7 +37,7 @@ REFERENCES = {
 VOCABULARY = 256
 
 
-def stepper(overrides: list[str], instruments: bool = False) -> Callable[[], None]:
+def stepper(overrides: list[str], instruments: bool = False) -> Callable[..., None]:
     """A function that does one training step of a composed run on random tokens."""
     composer = Composer()
     with composer.session():
@@ -47,17 +49,38 @@ def stepper(overrides: list[str], instruments: bool = False) -> Callable[[], Non
         group["lr"] = 1e-3
     shape = (config["batch_size"], config["seq_len"] + 1)
     tokens = torch.from_numpy(np.random.default_rng(0).integers(0, VOCABULARY, shape))
+    watching = [*build_instruments(config, model)] if instruments else []
     norms = GradientNorms(model.blocks) if instruments else None
 
-    def step() -> None:
+    def step(looks: bool = False) -> None:
+        for instrument in watching:
+            instrument.active = looks
+        if norms:
+            norms.active = looks
         optimizer.zero_grad(set_to_none=True)
         token_loss(model(tokens[:, :-1]), tokens[:, 1:]).backward()
-        if norms:
+        if norms and looks:
             norms.parameters()
             norms.inputs()
-        optimizer.step()
+        with ExitStack() as around:
+            for instrument in watching if looks else []:
+                around.enter_context(instrument.around_update())
+            optimizer.step()
+        for instrument in watching if looks else []:
+            instrument.read()
 
     return step
+
+
+def interval(step: Callable[..., None], steps: int, looks: bool) -> Callable[[], None]:
+    """`steps` training steps, of which the first looks at the instruments, if they are there."""
+
+    def act() -> None:
+        step(looks)
+        for _ in range(steps - 1):
+            step()
+
+    return act
 
 
 def ratios(candidates: dict[str, Callable[[], None]], reference: str, rounds: int) -> list[dict]:
@@ -142,7 +165,11 @@ def main() -> None:
         elif what == "shell":
             tables[what] = shell_rows(min(given.rounds, 7))
         elif what == "instruments":
-            pair = {"without": stepper(given.set), "with": stepper(given.set, instruments=True)}
+            every = Catalogue().defaults()["log"]["every"]
+            pair = {
+                "without": interval(stepper(given.set), every, looks=False),
+                "with": interval(stepper(given.set, instruments=True), every, looks=True),
+            }
             tables[what] = ratios(pair, "without", given.rounds)
         else:
             parser.error(f"{what}: choose from {', '.join(REFERENCES)}, shell, instruments")

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 
 from ablate.evaluate.check_cell import Cell, Finding, Mark
-from ablate.evaluate.check_stream import slope
 from ablate.evaluate.initial import Depth, FirstLoss
 from ablate.profile import bars, profile
+from ablate.train.measures import slope
 
 HIGH, LOW = 0.5, -0.1
 """Excess over ln V in nats that asks for a reason, and that nothing honest has."""

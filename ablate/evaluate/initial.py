@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 from ablate.build import Bench
 from ablate.data.tasks import Task
-from ablate.evaluate.check_stream import Stream, rms
+from ablate.evaluate.check_stream import Stream
 from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
 from ablate.train.instruments import GradientNorms
+from ablate.train.measures import rms
 
 BATCH_TOKENS = 1024
 """Tokens of the first batch that are looked at; most batches are not larger."""

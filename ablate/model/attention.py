@@ -1,5 +1,6 @@
 """Self-attention: one code path for every position scheme."""
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -47,6 +48,29 @@ class Attention(nn.Module):
         positions: Positions,
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch query width"]:
+        q, k, v, mask = self._look(x, scheme, positions, cache)
+        mixed = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, is_causal=mask is None and positions.causal, scale=scheme.scale
+        )
+        return self.output(self.inner_norm(mixed.transpose(1, 2).flatten(2)))
+
+    def scores(
+        self,
+        x: Float[Tensor, "batch query width"],
+        scheme: PositionScheme,
+        positions: Positions,
+    ) -> Float[Tensor, "batch heads query query"]:
+        """The scaled and biased scores of a full pass before the softmax, −inf where unseen."""
+        q, k, _, mask = self._look(x, scheme, positions, None)
+        scores = scheme.scale * q @ k.transpose(-1, -2)
+        if mask is None or mask.dtype == torch.bool:
+            return positions.masked(scores)
+        return scores + mask
+
+    def _look(
+        self, x: Tensor, scheme: PositionScheme, positions: Positions, cache: LayerCache | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Queries, keys and values in heads, and the mask with the bias in it."""
         source = scheme.attend_to(x, positions, self.layer)
         q = self.query_norm(self._heads(self.query(source)))
         k = self.key_norm(self._heads(self.key(source)))
@@ -56,19 +80,11 @@ class Attention(nn.Module):
         k, v = self.repeat(k), self.repeat(v)
         q, k = scheme.rotate(q, k, positions, self.layer)
         bias = scheme.bias(q, k, x, positions, self.layer)
-        mask = positions.visible if bias is None else positions.masked(bias)
+        mask = positions.visible if bias is None else positions.masked(bias).to(q.dtype)
         # A 4-D mask reaches the fused CPU kernel; a 3-D one falls back to the slow path.
         while mask is not None and mask.dim() < 4:
             mask = mask[None]
-        mixed = F.scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            attn_mask=mask if bias is None or mask is None else mask.to(q.dtype),
-            is_causal=mask is None and positions.causal,
-            scale=scheme.scale,
-        )
-        return self.output(self.inner_norm(mixed.transpose(1, 2).flatten(2)))
+        return q, k, v, mask
 
     def _heads(self, x: Tensor) -> Float[Tensor, "batch heads length head_width"]:
         return x.unflatten(-1, (-1, self.shape.head_width)).transpose(1, 2)

@@ -14,7 +14,10 @@ from ablate.report.collect import Run
 
 # How and where a run was made; none of it is part of an arm.
 CIRCUMSTANCES = frozenset(
-    ("study", "outputs", "device", "threads", "compile", "rerun", "retry", "checkpoint", "run")
+    (
+        *("study", "outputs", "device", "threads", "compile", "run"),
+        *("rerun", "retry", "checkpoint", "instruments"),
+    )
 )
 # What a run has beside its config. They can be grouped, filtered and sorted by too.
 IDENTITY = ("study", "arm", "seed", "name", "status", "label")

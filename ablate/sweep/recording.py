@@ -16,6 +16,7 @@ from ablate.build import Bench
 from ablate.identity import Identity
 from ablate.model.transformer import count_parameters, flops_per_token
 from ablate.train.loop import Progress
+from ablate.train.measures import slope
 
 
 def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any]:
@@ -118,6 +119,27 @@ def measure_training(result: dict[str, Any], progress: Progress, config: Mapping
         "inputs_mean": [v / profiles for v in progress.inputs_sum],
         "clip_fraction": progress.clipped / progress.step,
     }
+    result["instruments"] = {
+        name: depth_profile(kept) for name, kept in progress.instruments.items()
+    }
+
+
+def depth_profile(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """A quantity by block at the first logged step, on average and at the last.
+
+    Where a block has one number, also the slopes of its logarithm over depth, a block.
+    """
+    profile = {"first": kept["first"], "mean": mean(kept["sum"], kept["count"])}
+    profile["last"] = kept["last"]
+    if kept["first"] and not isinstance(kept["first"][0], list):
+        profile["slope_first"] = slope(kept["first"])
+        profile["slope_last"] = slope(kept["last"])
+    return profile
+
+
+def mean(total: Any, count: int) -> Any:
+    """Nested lists of sums, each divided by `count`."""
+    return [mean(t, count) for t in total] if isinstance(total, list) else total / count
 
 
 def finish(result: dict[str, Any], status: str, error: str | None) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 import ablate
 from ablate import record
-from ablate.build import Bench, build, build_corpus
+from ablate.build import Bench, build, build_corpus, build_instruments
 from ablate.evaluate.check import warnings
 from ablate.evaluate.extrapolation import extrapolate
 from ablate.identity import Identity
@@ -123,7 +123,7 @@ def train_and_measure(order: Order, result: dict[str, Any], told: Told) -> None:
     try:
         finite = trainer.train()
     finally:
-        trainer.gradient_norms.detach()
+        trainer.detach()
         measure_training(result, trainer.progress, config)
     result["extrapolation"] = extrapolate(
         bench.model,
@@ -164,6 +164,7 @@ def make_trainer(
         directory,
         listeners,
         stop,
+        build_instruments(config, bench.model),
     )
 
 

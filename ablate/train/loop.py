@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from ablate.model.transformer import token_loss
 from ablate.train import checkpoints
 from ablate.train.instruments import GradientNorms, norm_of
 from ablate.train.listeners import Listener
+from ablate.train.probes import Instrument, Reading
 from ablate.train.schedules import Schedule
 
 
@@ -55,6 +57,15 @@ class Progress:
     parameters_sum: list[float] = field(default_factory=list)
     inputs_sum: list[float] = field(default_factory=list)
     profiles: int = 0
+    instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add_reading(self, reading: Reading) -> None:
+        """Take in what the instruments saw at one step: the first, the sum and the last."""
+        for name, values in reading.items():
+            kept = self.instruments.setdefault(name, {"first": values, "sum": None, "count": 0})
+            kept["sum"] = values if kept["sum"] is None else _plus(kept["sum"], values)
+            kept["last"] = values
+            kept["count"] += 1
 
     def add_profile(self, parameters: list[float], inputs: list[float]) -> None:
         """Take in one step's gradient norms by block."""
@@ -64,6 +75,10 @@ class Progress:
         self.parameters_sum = [a + b for a, b in zip(self.parameters_sum, parameters, strict=True)]
         self.inputs_sum = [a + b for a, b in zip(self.inputs_sum, inputs, strict=True)]
         self.profiles += 1
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return [_plus(x, y) for x, y in zip(a, b, strict=True)] if isinstance(a, list) else a + b
 
 
 class Trainer:
@@ -83,12 +98,14 @@ class Trainer:
         directory: Path,
         listeners: Sequence[Listener],
         stop: Callable[[], bool],
+        instruments: Sequence[Instrument] = (),
     ) -> None:
         self.model, self.optimizer, self.schedule = model, optimizer, schedule
         self.task, self.settings, self.directory = task, settings, directory
         self.listeners, self.stop = listeners, stop
         self.device = next(model.parameters()).device
         self.gradient_norms = GradientNorms(blocks)
+        self.instruments = instruments
         self.progress = Progress()
         self._started = time.perf_counter()
 
@@ -146,7 +163,7 @@ class Trainer:
         # run draw what it would have drawn.
         torch.manual_seed(named_seed(settings.seed, f"dropout/{step}"))
         logging = step == 1 or step % settings.log_every == 0 or step == settings.steps
-        self.gradient_norms.active = logging
+        self._watch(logging)
         inputs, targets = self._on_device(self.task.batch(step))
         loss = token_loss(self.model(inputs), targets)
         self.optimizer.zero_grad(set_to_none=True)
@@ -170,6 +187,9 @@ class Trainer:
         finite = math.isfinite(value) and math.isfinite(norm)
         if finite:
             self._update(gradients, line)
+        if logging:
+            self._read_instruments(line)
+        self._watch(False)
         progress.step = step
         progress.busy += time.perf_counter() - began
         progress.losses.append(value)
@@ -191,7 +211,30 @@ class Trainer:
             torch._foreach_mul_(gradients, self.settings.clip / line["grad_norm"])
         for group in self.optimizer.param_groups:
             group["lr"] = line["lr"]
-        self.optimizer.step()
+        with ExitStack() as around:
+            for instrument in self.instruments:
+                if instrument.active:
+                    around.enter_context(instrument.around_update())
+            self.optimizer.step()
+
+    def _watch(self, active: bool) -> None:
+        self.gradient_norms.active = active
+        for instrument in self.instruments:
+            instrument.active = active
+
+    def _read_instruments(self, line: dict[str, Any]) -> None:
+        reading: Reading = {}
+        for instrument in self.instruments:
+            reading |= instrument.read()
+        self.progress.add_reading(reading)
+        if reading:
+            line["instruments"] = reading
+
+    def detach(self) -> None:
+        """Remove every hook from the model."""
+        self.gradient_norms.detach()
+        for instrument in self.instruments:
+            instrument.detach()
 
     def _take_validation(self, step: int, line: dict[str, Any]) -> None:
         value = self.validate()
