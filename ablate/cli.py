@@ -12,11 +12,13 @@ Controlled ablations of small transformers: position schemes, norm placements, d
 
 usage: ablate VERB ...
 
-  run     train a model, or with -m a sweep      ablate run pos=rope norm=pre depth=24
-  check   is a cell sane, before it is trained   ablate check norm=pre norm.final=false
-  report  tables of what came out                ablate report
-  list    what there is to ablate                ablate list pos
-  board   TensorBoard on the outputs             ablate board
+  run       train a model, or with -m a sweep      ablate run pos=rope norm=pre depth=24
+  check     is a cell sane, before it is trained   ablate check norm=pre norm.final=false
+  report    tables of what came out                ablate report
+  list      what there is to ablate                ablate list pos
+  board     TensorBoard on the outputs             ablate board
+  evaluate  a trained run at other lengths         ablate evaluate RUN pos=yarn
+  sample    let a trained run continue a text      ablate sample RUN --prompt "def "
 
   ablate VERB --help explains a verb; ablate --version tells the version."""
 
@@ -56,12 +58,28 @@ def board(arguments: Sequence[str]) -> int:
     return main(list(arguments))
 
 
+def evaluate(arguments: Sequence[str]) -> int:
+    """Measure a trained run again."""
+    from ablate.evaluate.again import main
+
+    return main(arguments)
+
+
+def sample(arguments: Sequence[str]) -> int:
+    """Continue a text with a trained run."""
+    from ablate.evaluate.sample import main
+
+    return main(arguments)
+
+
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": run,
     "check": check,
     "report": report,
     "list": listing,
     "board": board,
+    "evaluate": evaluate,
+    "sample": sample,
 }
 
 

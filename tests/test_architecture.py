@@ -32,6 +32,8 @@ MAY_IMPORT = {
         "ablate.profile",
     },
     "evaluate": {
+        "ablate.record",
+        "ablate.catalogue",
         "ablate.evaluate",
         "ablate.build",
         "ablate.model",

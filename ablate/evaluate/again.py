@@ -1,0 +1,93 @@
+"""The verb `evaluate`: measure a trained run again, at other lengths or with another scheme."""
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ablate import record
+from ablate.errors import UserError
+from ablate.evaluate.extrapolation import extrapolate
+from ablate.evaluate.finished import Finished, open_run
+from ablate.parser import Parser
+from ablate.terminal import show_json
+
+DESCRIPTION = """\
+Measure a trained run again from its checkpoint, with overrides that its weights can bear.
+
+  ablate evaluate RUN evaluate.lengths=[1,16] evaluate.windows=512
+  ablate evaluate RUN pos=yarn pos.factor=8        a run of pos=rope, scaled only now
+  ablate evaluate RUN corpus=docs                  the same model on another text
+
+What is found is added to the record under `evaluations`; nothing that is there changes."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print and add to the record; the exit code."""
+    given = parser().parse(arguments)
+    sys.path.append(str(Path.cwd()))
+    folders = [Path(folder) for folder in given.config_dir]
+    run = open_run(given.run, Path(given.outputs), given.overrides, folders)
+    if run.record["status"] == "running":
+        raise UserError(f"{run.directory.name}: still running")
+    found = measure(run, given.overrides)
+    add(run.directory, found)
+    if given.json:
+        show_json(found)
+    else:
+        print("\n".join(lines(found)))
+    return 0
+
+
+def parser() -> Parser:
+    """The flags of `ablate evaluate`."""
+    made = Parser("ablate evaluate", DESCRIPTION)
+    made.add_argument("run", help="a run's folder, or how its name begins")
+    made.add_argument("overrides", nargs="*", metavar="KEY=VALUE")
+    made.add_argument("--outputs", default="outputs", help="where runs are (default: outputs)")
+    made.add_argument("--config-dir", action="append", default=[], help="your own choices")
+    made.add_argument("--json", action="store_true", help="print the entry as JSON")
+    return made
+
+
+def measure(run: Finished, overrides: Sequence[str]) -> dict[str, Any]:
+    """The entry for the record: accuracy and nll by context length."""
+    config, bench = run.config, run.bench
+    return {
+        "overrides": list(overrides),
+        "steps_done": run.steps,
+        "corpus": {"name": bench.corpus.name, "sha256": bench.corpus.sha256},
+        "extrapolation": extrapolate(
+            bench.model,
+            bench.task,
+            multiples=config["evaluate"]["lengths"],
+            windows=config["evaluate"]["windows"],
+            batch_tokens=config["batch_size"] * config["seq_len"],
+            check=lambda doing: print(doing, file=sys.stderr) if doing else None,
+        ),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def add(directory: Path, entry: dict[str, Any]) -> None:
+    """Append an entry to the record's `evaluations`."""
+    found, problem = record.read(directory)
+    if found is None:
+        raise UserError(f"{directory / record.FILE}: {problem}")
+    record.write(directory, {**found, "evaluations": [*found.get("evaluations", []), entry]})
+
+
+def lines(entry: dict[str, Any]) -> list[str]:
+    """A small table: context, accuracy, nll, retention."""
+    found = entry["extrapolation"]
+
+    def cell(value: float | None) -> str:
+        return "undefined" if value is None else f"{value:.3f}"
+
+    columns = ["accuracy", "nll", "retention"]
+    rows = [["context", *columns]]
+    for index, length in enumerate(found["lengths"]):
+        rows.append([str(length), *(cell(found[column][index]) for column in columns)])
+    made = ["".join(f"{text:>11}" for text in row) for row in rows]
+    return [*made, f"tokens of context; {found['targets']} targets; nll in nats a token"]

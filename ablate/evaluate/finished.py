@@ -1,0 +1,84 @@
+"""A run that was trained, brought back from its folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ablate import record
+from ablate.build import Bench, build, build_corpus
+from ablate.catalogue import nearest
+from ablate.compose import Composer
+from ablate.errors import UserError
+from ablate.train import checkpoints
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run's folder and record, its config with any overrides, and its trained objects."""
+
+    directory: Path
+    record: dict[str, Any]
+    config: dict[str, Any]
+    bench: Bench
+    steps: int
+
+
+def find_run(word: str, outputs: Path) -> Path:
+    """The folder of a run: a path, or the beginning of a run's name under `outputs`.
+
+    Raises UserError where there is none or more than one.
+    """
+    given = Path(word)
+    if (given / record.FILE).is_file():
+        return given
+    runs = sorted(path.parent for path in outputs.glob(f"*/*/{record.FILE}"))
+    found = [run for run in runs if run.name.startswith(word)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(run.name for run in found[:4])
+        more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+        raise UserError(f"{word}: {len(found)} runs begin so: {names}{more}; say which")
+    hint = nearest(word, [run.name for run in runs])
+    raise UserError(f"{word}: no folder with a {record.FILE}, and no run in {outputs}/.{hint}")
+
+
+def open_run(
+    word: str, outputs: Path, overrides: Sequence[str], folders: Sequence[Path]
+) -> Finished:
+    """Bring a run back, with some overrides on its own config.
+
+    Raises UserError where its record or checkpoint is missing or damaged, and where its weights do
+    not fit what the overrides ask for.
+    """
+    directory = find_run(word, outputs)
+    found, problem = record.read(directory)
+    if found is None:
+        raise UserError(f"{directory / record.FILE}: {problem}")
+    state = checkpoints.load(directory)
+    if state is None:
+        raise UserError(f"{directory / checkpoints.NAME}: missing or damaged; run it again first")
+    composer = Composer(folders)
+    with composer.session():
+        (job,) = composer.jobs([*own_overrides(directory), *overrides], sweep=False)
+        _, config, _ = composer.one(job)
+    bench = build(config, build_corpus(config))
+    try:
+        bench.model.load_state_dict(state["model"])
+    except RuntimeError as error:
+        asked = " ".join(overrides) or "its config"
+        raise UserError(f"{directory.name}: its weights do not fit {asked}") from error
+    return Finished(directory, found, config, bench, state["progress"]["step"])
+
+
+def own_overrides(directory: Path) -> list[str]:
+    """The overrides with which a run was started, as Hydra wrote them down."""
+    path = directory / ".hydra" / "overrides.yaml"
+    try:
+        words = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: missing or damaged, so the run cannot be rebuilt") from error
+    return [str(word) for word in words or [] if not str(word).startswith("rerun=")]

@@ -1,0 +1,84 @@
+"""Trained runs brought back: measured again, and asked to go on with a text."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from ablate.errors import UserError
+from ablate.evaluate.finished import find_run
+from ablate.evaluate.sample import generate
+from ablate.model.init import initialise
+from ablate.model.normalizers import LayerNorm
+from ablate.model.placement.rows import Pre
+from ablate.model.position.rotary import Rope
+from ablate.model.recipes import TorchInit
+from ablate.model.residual import ResidualRule
+from ablate.model.shape import Shape
+from ablate.model.transformer import Parts, Transformer
+from tests.conftest import TINY, Command
+
+
+def test_a_run_is_measured_again_and_continues_a_text(
+    ablate: Command, tmp_path: Path, words: Path
+) -> None:
+    line = (*TINY, "corpus=text", f"corpus.files={words}", "evaluate.windows=4")
+    assert ablate("run", *line).returncode == 0
+    (folder,) = (tmp_path / "outputs" / "default").glob("*seed=*")
+    before = json.loads((folder / "record.json").read_text())
+
+    again = ablate("evaluate", "pos=rope", "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["extrapolation"] == before["extrapolation"]
+
+    scaled = ablate("evaluate", folder.name, "pos=yarn", "pos.factor=8", "evaluate.lengths=[1,8]")
+    assert scaled.returncode == 0, scaled.stderr
+    after = json.loads((folder / "record.json").read_text())
+    entries = after.pop("evaluations")
+    assert after == before
+    assert [entry["overrides"] for entry in entries] == [
+        [],
+        ["pos=yarn", "pos.factor=8", "evaluate.lengths=[1,8]"],
+    ]
+    assert entries[1]["extrapolation"]["lengths"] == [16, 128]
+    assert entries[1]["extrapolation"]["nll"] != before["extrapolation"]["nll"][1::3]
+
+    misfit = ablate("evaluate", str(folder), "pos=learned")
+    assert misfit.returncode == 2
+    assert "do not fit pos=learned" in misfit.stderr
+
+    told = [ablate("sample", "pos=rope", "--prompt", "ba do", "--tokens", "9") for _ in "ab"]
+    assert told[0].returncode == 0, told[0].stderr
+    assert told[0].stdout.startswith("ba do")
+    assert told[0].stdout == told[1].stdout
+
+    (folder / "checkpoint.pt").write_bytes(b"half")
+    damaged = ablate("sample", "pos=rope")
+    assert damaged.returncode == 2
+    assert "missing or damaged" in damaged.stderr
+
+
+def test_a_run_is_found_by_path_or_by_how_its_name_begins(tmp_path: Path) -> None:
+    for name in ("pos=rope,seed=0-aa", "pos=rope,seed=1-bb", "pos=none,seed=0-cc"):
+        (tmp_path / "study" / name).mkdir(parents=True)
+        (tmp_path / "study" / name / "record.json").write_text("{}")
+    wanted = tmp_path / "study" / "pos=none,seed=0-cc"
+    assert find_run(str(wanted), tmp_path) == wanted
+    assert find_run("pos=none", tmp_path) == wanted
+    with pytest.raises(UserError, match="2 runs begin so"):
+        find_run("pos=rope", tmp_path)
+    with pytest.raises(UserError, match="no run in"):
+        find_run("pos=alibi", tmp_path)
+
+
+def test_greedy_decoding_with_the_cache_is_greedy_decoding_without_it() -> None:
+    shape = Shape(width=16, depth=2, heads=2, seq_len=8, vocabulary=13)
+    model = Transformer(shape, Parts(Rope(shape), Pre(LayerNorm), ResidualRule)).eval().double()
+    initialise(model, TorchInit(), 0)
+    start = torch.tensor([[3, 1, 4]])
+    told = list(generate(model, start, 12, 0, torch.Generator()))
+    text = start
+    for _ in range(12):
+        text = torch.cat([text, model(text)[:, -1].argmax(-1, keepdim=True)], dim=1)
+    assert told == text[0, 3:].tolist()
