@@ -13,6 +13,7 @@ import yaml
 import ablate
 from ablate import record
 from ablate.build import Bench, build, build_corpus, build_instruments
+from ablate.diagnosis import diagnose
 from ablate.evaluate.check import warnings
 from ablate.evaluate.extrapolation import extrapolate
 from ablate.identity import Identity
@@ -135,6 +136,7 @@ def train_and_measure(order: Order, result: dict[str, Any], told: Told) -> None:
     )
     diverged = not finite or result["label"] == "diverged"
     finish(result, "diverged" if diverged else "done", None)
+    result["diagnosis"] = diagnose(record.plain(result))
 
 
 def make_trainer(

@@ -29,6 +29,10 @@ def summary_lines(record: dict, directory: Path) -> list[str]:
         lines.append(f"validation loss {loss['validation']:.3f} nats ({reference})")
     lines += gradient_lines(_section(record, "gradients"))
     lines += accuracy_lines(_section(record, "extrapolation"))
+    lines += [
+        f"{found['name']}: {found['cause']} ({found['evidence']}); try {found['advice']}"
+        for found in record.get("diagnosis") or []
+    ]
     timing = _section(record, "timing")
     if timing.get("seconds") is not None:
         speed = timing.get("tokens_per_second")
