@@ -96,6 +96,8 @@ def stuck_or_unstable(record: Mapping[str, Any]) -> Finding | None:
     label, loss = record.get("label"), record["loss"]
     if label not in ("stuck", "unstable", "diverged"):
         return None
+    if label == "stuck" and collapse(record):
+        return None  # that is why
     choices, config = record["choices"], record["config"]
     final, unigram = loss.get("final"), loss.get("unigram_train")
     evidence = f"label {label}"

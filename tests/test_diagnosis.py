@@ -48,6 +48,7 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
         {
             "instruments.token_cosine.last": [0.99] * DEPTH,
             "loss.final": 3.21,
+            "label": "stuck",
             "choices.residual": "off",
         },
         "no residual",
