@@ -155,11 +155,15 @@ def part(config: Config, group: str) -> Callable[..., Any]:
 
 
 def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
+    if "_target_" not in choice:
+        raise UserError(f"{key}: its file names no class; it needs a line _target_: module.Class")
     name = choice["_target_"]
     try:
         target = get_object(name)
     except Exception as error:
         raise UserError(f"{key}: cannot import {name}: {str(error).splitlines()[0]}") from error
+    if not callable(target):
+        raise UserError(f"{key}: {name} is no class and no function")
     options = {
         k: _part(v, f"{key}.{k}") if isinstance(v, Mapping) and "_target_" in v else v
         for k, v in choice.items()
@@ -174,6 +178,9 @@ def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
         except UserError as error:
             text = str(error)
             raise UserError(text if text.startswith(f"{key}.") else f"{key}: {text}") from error
+        except (Exception, SystemExit) as error:  # of a user's class; ours raise UserError
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise UserError(f"{key}: {name} cannot be made: {reason}") from error
 
     return build_it
 

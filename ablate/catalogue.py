@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from ablate.errors import UserError
+
 COMPONENTS = (
     "pos",
     "norm",
@@ -54,7 +56,13 @@ def read_choice(group: str, path: Path) -> Choice:
     """Read one file. Its first comment is `# what it is | formula | paper`; later ones are
     `# fact: value` or `# option name: what it does`, which may also stand behind an option.
     """
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = yaml.safe_load(text) or {}
+    except (ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: must hold KEY: VALUE lines, one of them _target_: module.Class")
     found = re.findall(r"^# ?(.*)$", text, flags=re.MULTILINE)
     comments = [comment for comment in found if not comment.startswith("@package")]
     heading = [p.strip() for p in re.split(r" \|(?: |$)", comments[0] if comments else "")]
@@ -65,7 +73,6 @@ def read_choice(group: str, path: Path) -> Choice:
             option_help[match[1]] = match[2]
         elif match := re.match(r"(\w+): (.*)", comment):
             facts[match[1]] = match[2]
-    content = yaml.safe_load(text) or {}
     options = {k: v for k, v in content.items() if k not in ("_target_", "defaults")}
     summary, formula, paper = (*heading, "", "", "")[:3]
     return Choice(group, path.stem, path, summary, formula, paper, facts, options, option_help)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
@@ -36,6 +37,21 @@ def register() -> None:
     )
 
 
+def check_values(override: Override) -> None:
+    """Raise UserError for a sweep whose values cannot be listed, or that has none."""
+    if not override.is_sweep_override():
+        return
+    try:
+        count = sum(1 for _ in override.sweep_iterator())
+    except (HydraException, ValueError) as error:
+        key = override.key_or_group
+        raise UserError(
+            f"{override.input_line}: a sweep needs its values, as in {key}=A,B or {key}=range(0,3)"
+        ) from error
+    if count == 0:
+        raise UserError(f"{override.input_line}: no value lies in this range")
+
+
 class Composer:
     """Composes configs from overrides over the shipped and the user's config folders."""
 
@@ -55,6 +71,7 @@ class Composer:
         """
         parsed = [self._parse(text) for text in overrides]
         for override in parsed:
+            check_values(override)
             self._check_names(override)
         swept = [o for o in parsed if o.is_sweep_override()]
         if swept and not sweep:
@@ -76,8 +93,10 @@ class Composer:
         try:
             composed = compose("run", [*job, *extra], return_hydra_config=True)
             config = plain(composed)
-        except (HydraException, OmegaConfBaseException) as error:
+        except (HydraException, OmegaConfBaseException, ValueError) as error:
             raise UserError(self._explain(error, job)) from error
+        except yaml.YAMLError as error:
+            raise UserError(f"not YAML: {' '.join(str(error).split())}") from error
         check_ranges(config)
         return composed, config, identify(composed)
 
@@ -106,6 +125,9 @@ class Composer:
 
     def _check_names(self, override: Override) -> None:
         key = override.key_or_group
+        if key in ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir"):
+            # Two runs would share a folder, and no later command would find them.
+            raise UserError(f"{key}: a run's folder is OUTPUTS/STUDY/NAME; set outputs= or study=")
         if key.startswith("hydra"):
             return
         if override.is_delete():

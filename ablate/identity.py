@@ -56,7 +56,7 @@ def identify(composed: DictConfig) -> Identity:
     seedless = {k: v for k, v in kept.items() if k != "seed"}
     parts = name_parts(kept, choices, nested, Catalogue([Path(s) for s in sources]))
     readable = ",".join(f"{k}={v}" for k, v in parts.items() if k != "seed")
-    readable = readable if len(readable) <= 180 else readable[:179] + "+"
+    readable = shortened(readable, 180)
     digest = content_hash({"choices": choices, "nested": nested, "config": kept})
     arm_digest = content_hash({"choices": choices, "nested": nested, "config": seedless})
     return Identity(
@@ -91,6 +91,18 @@ def name_parts(
             parts[key] = value
     first = {k: parts[k] for k in ALWAYS_NAMED if k in parts and k != "seed"}
     return {k: safe(v) for k, v in {**first, **parts}.items()}
+
+
+def shortened(text: str, limit: int) -> str:
+    """`text` in at most `limit` bytes of UTF-8, which is what a file system counts in a name.
+
+    >>> shortened("abc", 3), shortened("abcd", 3), shortened("漢字", 5)
+    ('abc', 'ab+', '漢+')
+    """
+    encoded = text.encode()
+    if len(encoded) <= limit:
+        return text
+    return encoded[: limit - 1].decode(errors="ignore") + "+"
 
 
 def content_hash(content: Any) -> str:

@@ -52,6 +52,14 @@ MISTAKES = {
     "--wat": ["--wat", "--cfg job"],
     "--cfg nonsense": ["--cfg nonsense", "job, hydra, all"],
     "--config-dir nowhere": ["nowhere", "no such folder"],
+    "--resolve": ["--resolve", "--cfg job"],
+    "-m pos=glob(r*)": ["pos=glob(r*)", "pos=A,B"],
+    "-m lr=interval(0,1)": ["lr=interval(0,1)", "lr=A,B"],
+    "-m seed=range(0,1,0)": ["seed=range(0,1,0)", "seed=A,B"],
+    "-m seed=range(0,0)": ["seed=range(0,0)", "no value"],
+    "hydra.run.dir=here": ["hydra.run.dir", "outputs="],
+    "-m seed=0,1 hydra.sweep.subdir=same": ["hydra.sweep.subdir", "study="],
+    "hydra=3": ["must be a string"],
     "corpus=text corpus.files=nowhere.txt": ["corpus.files=nowhere.txt"],
 }
 
@@ -161,3 +169,43 @@ def test_unknown_names_raise_before_composition() -> None:
 def test_a_value_in_a_folder_name_has_no_special_signs() -> None:
     assert safe("a/b c,d") == "b_c_d"
     assert safe(None) == "null"
+
+
+def test_a_name_is_short_enough_for_a_file_system_in_any_script() -> None:
+    composer = Composer()
+    texts = [f"corpus.files='{letter * 60}.txt'" for letter in "漢字"]
+    with composer.session():
+        names = [composer.one(["corpus=text", "clip=0.5", text])[2].name for text in texts]
+    assert max(len(name.encode()) for name in names) <= 255
+    assert names[0] != names[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("_target_: [a", ["not YAML", "mine.yaml"]),
+        ("base: 3", ["pos=mine", "_target_"]),
+        ("_target_: math.pi", ["pos=mine", "math.pi", "no class"]),
+        ("_target_: fractions.Fraction", ["pos=mine", "cannot be made", "TypeError"]),
+        ("_target_: sys.exit", ["pos=mine", "cannot be made", "SystemExit"]),
+        ("\xff", ["codec"]),
+    ],
+)
+def test_a_faulty_choice_of_the_user_is_told_and_creates_nothing(
+    content: str,
+    parts: list[str],
+    tmp_path: Path,
+    words: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own, empty = tmp_path / "own", tmp_path / "empty"
+    (own / "pos").mkdir(parents=True)
+    empty.mkdir()
+    (own / "pos" / "mine.yaml").write_text(content, encoding="latin-1")
+    monkeypatch.chdir(empty)
+    line = ["run", "--config-dir", str(own), "pos=mine", "corpus=text", f"corpus.files={words}"]
+    assert main(line) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert all(part in message for part in parts), message
+    assert list(empty.iterdir()) == []

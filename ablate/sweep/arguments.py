@@ -83,6 +83,9 @@ def separate(arguments: Sequence[str]) -> Arguments:
             raise UserError(f"{word}: there is no such flag; flags are {known}")
         else:
             overrides.append(word)
+    names = {name for name, _ in flags}
+    if "--resolve" in names and "--cfg" not in names:
+        raise UserError("--resolve: only with --cfg, as in --cfg job --resolve")
     return Arguments(tuple(arguments), tuple(overrides), tuple(flags))
 
 

@@ -1,10 +1,11 @@
 """The verb `run`: check everything, then hand the runs to Hydra."""
 
+import contextlib
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -62,7 +63,8 @@ def show(given: Arguments, composer: Composer) -> int:
     jobs = composer.jobs(given.overrides, sweep=given.multirun)
     with composer.session():
         composer.one(jobs[0])
-    return hand_to_hydra(given, lambda config: None)
+    # Hydra shows one config and refuses several values: of a sweep the first run is shown.
+    return hand_to_hydra(replace(given, overrides=tuple(jobs[0])), lambda config: None)
 
 
 def make_plan(given: Arguments, composer: Composer) -> list[Planned]:
@@ -139,8 +141,9 @@ def already_done(plan: Sequence[Planned], given: Arguments) -> int:
         from ablate.train.summary import summary_lines
 
         found, _ = record.read(plan[0].directory)
-        if found:
-            say("\n".join(summary_lines(found, plan[0].directory)))
+        # A finished record that someone cut or changed may lack what a summary tells.
+        with contextlib.suppress(TypeError, ValueError, LookupError):
+            say("\n".join(summary_lines(found or {}, plan[0].directory)))
     counts = count_statuses(plan)
     say(f"Nothing to do: {counts}. Add rerun=true to run again.")
     return 1 if any(p.status() == "failed" for p in plan) else 0

@@ -14,15 +14,19 @@ import ablate
 from ablate import record
 from ablate.build import Bench, build, build_corpus, build_instruments
 from ablate.diagnosis import diagnose
+from ablate.errors import UserError
 from ablate.evaluate.check import warnings
 from ablate.evaluate.extrapolation import extrapolate
 from ablate.identity import Identity
 from ablate.sweep.lock import hold
 from ablate.sweep.recording import describe, finish, first_record, measure_training
+from ablate.train import checkpoints
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Stopped, Trainer
 
 OWN_FILES = ("checkpoint.pt", "curves.jsonl", "record.json", "run.log", "events.out.tfevents.*")
+HALF_WRITTEN = (".checkpoint.pt.*", ".record.json.*", "curves.jsonl.partial")
+"""What a process that was killed while it wrote leaves behind."""
 
 
 @dataclass(frozen=True)
@@ -46,19 +50,23 @@ def execute(
     directory = order.directory
     directory.mkdir(parents=True, exist_ok=True)
     with hold(directory), logged(directory) as log:
+        clear(directory, HALF_WRITTEN)
         if order.config["rerun"]:
-            clear(directory)
+            clear(directory, OWN_FILES)
         result = first_record(order.config, order.identity)
+        before, _ = record.read(directory)
+        if before and before["corpus"]["sha256"]:
+            result["corpus"] = before["corpus"]
         told = Told(listeners(order), log, stop)
         try:
             record.write(directory, result)
             text = yaml.safe_dump(order.config, sort_keys=False, allow_unicode=True)
             (directory / "config.yaml").write_text(text, encoding="utf-8")
             train_and_measure(order, result, told)
-        except Stopped:
+        except (Stopped, KeyboardInterrupt):
             finish(result, "interrupted", None)
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a scheme may call sys.exit; the sweep goes on
             log.exception("the run failed")
             finish(result, "failed", f"{type(error).__name__}: {error}".split("\n")[0])
         finally:
@@ -113,6 +121,12 @@ def train_and_measure(order: Order, result: dict[str, Any], told: Told) -> None:
     if config["threads"]:
         torch.set_num_threads(config["threads"])
     corpus = build_corpus(config, progress=told.message)
+    begun_with = (result["corpus"] or {}).get("sha256", corpus.sha256)
+    if begun_with != corpus.sha256 and (order.directory / checkpoints.NAME).exists():
+        raise UserError(
+            f"corpus={corpus.name} is no longer the text that this run began with; "
+            "bring it back, or rerun=true begins anew"
+        )
     bench = build(config, corpus)
     describe(result, bench, config)
     trainer = make_trainer(bench, config, order.directory, told.listeners, told.stop)
@@ -170,9 +184,9 @@ def make_trainer(
     )
 
 
-def clear(directory: Path) -> None:
-    """Remove what an earlier run left, and nothing else."""
-    for pattern in OWN_FILES:
+def clear(directory: Path, patterns: Sequence[str]) -> None:
+    """Remove what an earlier process left under these names, and nothing else."""
+    for pattern in patterns:
         for path in directory.glob(pattern):
             path.unlink()
 

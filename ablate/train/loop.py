@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from ablate.data.tasks import IGNORED, Batch, Task
+from ablate.errors import UserError
 from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
 from ablate.train import checkpoints
@@ -46,6 +47,7 @@ class Progress:
     """
 
     step: int = 0
+    finite: bool = True
     seconds: float = 0.0
     busy: float = 0.0
     losses: list[float] = field(default_factory=list)
@@ -114,9 +116,15 @@ class Trainer:
         state = checkpoints.load(self.directory)
         if state is None:
             return 0
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.progress = Progress(**state["progress"])
+        try:
+            self.model.load_state_dict(state["model"])
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.progress = Progress(**state["progress"])
+        except (RuntimeError, ValueError, TypeError, LookupError) as error:
+            raise UserError(
+                f"{checkpoints.NAME} is not of this model (another corpus or version made it?); "
+                "rerun=true begins anew"
+            ) from error
         return self.progress.step
 
     def save(self) -> None:
@@ -132,7 +140,7 @@ class Trainer:
         """Train to the last step; false where the loss or a gradient became non-finite."""
         progress, settings = self.progress, self.settings
         self._started = time.perf_counter() - progress.seconds
-        while progress.step < settings.steps:
+        while progress.finite and progress.step < settings.steps:
             if self.stop():
                 self.save()
                 raise Stopped
@@ -142,7 +150,7 @@ class Trainer:
             done = progress.step == settings.steps
             if done or progress.step % settings.checkpoint_every == 0:
                 self.save()
-        return True
+        return progress.finite
 
     def validate(self) -> float:
         """Mean validation loss in nats per token, on the same windows every time."""
@@ -190,7 +198,7 @@ class Trainer:
         if logging:
             self._read_instruments(line)
         self._watch(False)
-        progress.step = step
+        progress.step, progress.finite = step, finite
         progress.busy += time.perf_counter() - began
         progress.losses.append(value)
         progress.clipped += line["clipped"]

@@ -236,6 +236,62 @@ def test_a_failing_run_is_recorded_and_the_others_go_on(
     assert "2 runs: 2 done" in mended.stderr
 
 
+@pytest.mark.parametrize(
+    ("raised", "code", "told"),
+    [("SystemExit(3)", 1, "2 runs: 1 done, 1 failed"), ("KeyboardInterrupt", 130, "1 interrupted")],
+)
+def test_an_exit_inside_a_scheme_ends_its_run_with_a_true_status(
+    ablate: Command, tmp_path: Path, words: Path, raised: str, code: int, told: str
+) -> None:
+    (tmp_path / "mine" / "pos").mkdir(parents=True)
+    (tmp_path / "mine" / "pos" / "leaving.yaml").write_text("_target_: leaving.Leaving\n")
+    (tmp_path / "leaving.py").write_text(
+        "from ablate.model.position.base import PositionScheme\n"
+        "class Leaving(PositionScheme):\n"
+        f"    def embed(self, x, positions):\n        raise {raised}\n"
+    )
+    done = ablate("run", *TINY, *corpus(words), "pos=leaving,none", "-m", "--config-dir", "mine")
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr
+    (left,) = (tmp_path / "outputs/default").glob("pos=leaving*/record.json")
+    assert json.loads(left.read_text())["status"] in ("failed", "interrupted")
+
+
+def test_a_half_done_run_does_not_go_on_with_another_text(
+    ablate: Command, tmp_path: Path, words: Path, cache: Path
+) -> None:
+    text = tmp_path / "own.txt"
+    text.write_text(words.read_text())
+    line = (*LONG, *corpus(text))
+    process = start(tmp_path, cache, *line)
+    wait_for_lines(tmp_path, 15)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    partial = only_run(tmp_path) / ".checkpoint.pt.1"
+    partial.write_bytes(b"of a process that was killed")
+    text.write_text(words.read_text().replace("ba", "be"))
+    for _ in range(2):
+        refused = ablate("run", *line)
+        assert refused.returncode == 1
+        assert "no longer the text" in refused.stderr
+        assert "rerun=true" in refused.stderr
+    assert not partial.exists()
+    text.write_text(words.read_text())
+    assert ablate("run", *line).returncode == 0
+    assert record_of(tmp_path)["status"] == "done"
+
+
+def test_a_finished_record_that_was_cut_is_no_traceback(
+    ablate: Command, tmp_path: Path, words: Path
+) -> None:
+    ablate("run", *TINY, *corpus(words))
+    cut = {"schema": 1, "status": "diverged", "config": {}, "choices": {}}
+    (only_run(tmp_path) / "record.json").write_text(json.dumps(cut))
+    again = ablate("run", *TINY, *corpus(words))
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.startswith("Nothing to do: 1 diverged")
+
+
 def test_an_output_folder_that_cannot_be_written_is_told(
     ablate: Command, tmp_path: Path, words: Path
 ) -> None:
@@ -253,4 +309,11 @@ def test_hydra_answers_questions(ablate: Command, tmp_path: Path) -> None:
     told = ablate("run", "--info", "defaults")
     assert told.returncode == 0
     assert "pos/rope" in told.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_sweep_hydra_shows_the_first_run(ablate: Command, tmp_path: Path) -> None:
+    shown = ablate("run", "-m", "depth=5,6", "--cfg", "job")
+    assert shown.returncode == 0, shown.stderr
+    assert "depth: 5" in shown.stdout
     assert list(tmp_path.iterdir()) == []

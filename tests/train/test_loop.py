@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ablate.data.tasks import Batch
+from ablate.errors import UserError
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Stopped, Trainer
 from ablate.train.schedules import ConstantDecay, LinearWarmup, Schedule
@@ -179,3 +180,22 @@ def test_a_non_finite_loss_ends_training_and_keeps_the_weights(tmp_path: Path) -
     assert len(heard.losses) == trainer.progress.step
     assert heard.lines[-1]["step"] == trainer.progress.step
     assert all(p.isfinite().all() for p in trainer.model.parameters())
+
+
+def test_a_run_that_became_non_finite_stays_so_after_a_restart(tmp_path: Path) -> None:
+    trainer, _ = make(tmp_path)
+    with torch.no_grad():
+        trainer.model[1].weight.fill_(float("nan"))
+    assert not trainer.train()
+    again, heard = make(tmp_path)
+    assert again.restore() == 1
+    assert not again.train()
+    assert heard.losses == []
+
+
+@pytest.mark.parametrize("state", [torch.zeros(3), {}, {"model": {"x": torch.zeros(1)}}])
+def test_a_checkpoint_of_another_model_is_told_with_what_to_do(tmp_path: Path, state: Any) -> None:
+    torch.save(state, tmp_path / "checkpoint.pt")
+    trainer, _ = make(tmp_path)
+    with pytest.raises(UserError, match=r"checkpoint\.pt is not of this model.*rerun=true"):
+        trainer.restore()
