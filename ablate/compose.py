@@ -52,6 +52,15 @@ def check_values(override: Override) -> None:
         raise UserError(f"{override.input_line}: no value lies in this range")
 
 
+def quoted(folder: Path) -> str:
+    """A folder as an address that Hydra reads whole, whatever signs are in its name.
+
+    >>> quoted(Path("/my, own"))
+    "'file:///my, own'"
+    """
+    return f"'file://{folder}'" if "'" not in str(folder) else f'"file://{folder}"'
+
+
 class Composer:
     """Composes configs from overrides over the shipped and the user's config folders."""
 
@@ -88,7 +97,7 @@ class Composer:
 
     def one(self, job: Sequence[str]) -> tuple[DictConfig, dict[str, Any], Identity]:
         """Compose one run: Hydra's config, the same in plain data, and its identity."""
-        search = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in self.folders)}]"]
+        search = [f"hydra.searchpath=[{','.join(map(quoted, self.folders))}]"]
         extra = search if self.folders else []
         try:
             composed = compose("run", [*job, *extra], return_hydra_config=True)

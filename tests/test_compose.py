@@ -209,3 +209,12 @@ def test_a_faulty_choice_of_the_user_is_told_and_creates_nothing(
     message = capsys.readouterr().err.splitlines()[-1]
     assert all(part in message for part in parts), message
     assert list(empty.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["my, own", "it's mine", "ü [x] {y}"])
+def test_a_folder_of_choices_may_have_any_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / name / "pos").mkdir(parents=True)
+    (tmp_path / name / "pos" / "mine.yaml").write_text("_target_: some.Thing\n")
+    composer = Composer([tmp_path / name])
+    with composer.session():
+        assert composer.one(["pos=mine"])[1]["pos"] == {"_target_": "some.Thing"}

@@ -16,7 +16,7 @@ from ablate.errors import UserError
 from ablate.identity import Identity
 from ablate.sweep.arguments import Arguments, separate
 from ablate.sweep.help import help_text
-from ablate.sweep.state import is_wanted, say, status_on_disk
+from ablate.sweep.state import Tally, is_wanted, say, status_on_disk
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,12 @@ def main(arguments: Sequence[str]) -> int:
     wanted = [p for p in plan if p.wanted()]
     if not wanted:
         return already_done(plan, given)
+    if len(wanted) > 1:
+        say(f"{len(wanted)} runs to do; each arm is built once before any starts")
     check_buildable(wanted)
     stop = Stop()
     with stop:
-        interrupted = not start(given, stop)
+        interrupted = not start(given, stop, Tally(len(wanted)))
     return summarise(plan, given, interrupted=interrupted)
 
 
@@ -107,13 +109,13 @@ def check_buildable(plan: Sequence[Planned]) -> None:
             raise UserError(f"{group}={name}: {rest}" if name else str(error)) from error
 
 
-def start(given: Arguments, stop: "Stop") -> bool:
+def start(given: Arguments, stop: "Stop", tally: Tally) -> bool:
     """Do all runs through Hydra; false where the user stopped them."""
     from ablate.sweep.job import job
     from ablate.train.loop import Stopped
 
     try:
-        hand_to_hydra(given, lambda config: job(config, stop))
+        hand_to_hydra(given, lambda config: job(config, stop, tally))
     except (Stopped, KeyboardInterrupt):
         return False
     return True
@@ -152,7 +154,8 @@ def already_done(plan: Sequence[Planned], given: Arguments) -> int:
 def summarise(plan: Sequence[Planned], given: Arguments, *, interrupted: bool) -> int:
     """Say what became of each run and what to do next; the exit code."""
     statuses = {p.identity.name: p.status() for p in plan}
-    failed = [p for p in plan if statuses[p.identity.name] in ("failed", None)]
+    lost = ("failed",) if interrupted else ("failed", None)  # what was not begun has not failed
+    failed = [p for p in plan if statuses[p.identity.name] in lost]
     studies = sorted({str(p.directory.parent) for p in plan})
     if len(plan) > 1 or interrupted or failed:
         say(f"\n{len(plan)} run{'s' * (len(plan) > 1)}: {count_statuses(plan)}")

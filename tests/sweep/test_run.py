@@ -253,6 +253,7 @@ def test_an_exit_inside_a_scheme_ends_its_run_with_a_true_status(
     done = ablate("run", *TINY, *corpus(words), "pos=leaving,none", "-m", "--config-dir", "mine")
     assert done.returncode == code, done.stderr
     assert told in done.stderr
+    assert "failed: pos=none" not in done.stderr
     (left,) = (tmp_path / "outputs/default").glob("pos=leaving*/record.json")
     assert json.loads(left.read_text())["status"] in ("failed", "interrupted")
 
