@@ -12,6 +12,9 @@ from ablate.model.shape import Shape
 
 EPS = 1e-6
 """Added to the denominator as in the paper's listing, not its equation."""
+MOST = 2**24
+"""Hidden numbers held at once, 64 MiB in float32: 8 L queries by 8 L keys would be many times one
+bias."""
 
 
 class FireNetwork(nn.Module, Drawn):
@@ -46,6 +49,15 @@ class FireNetwork(nn.Module, Drawn):
         return torch.log1p(c * distance) / reach[:, None]
 
     def forward(
+        self, distance: Float[Tensor, "query key"], query: Float[Tensor, "query"]
+    ) -> Float[Tensor, "heads query key"]:
+        rows = max(1, MOST // (distance.shape[1] * self.hidden_weight.numel()))
+        if rows >= len(query):
+            return self._biases(distance, query)
+        parts = zip(distance.split(rows), query.split(rows), strict=True)
+        return torch.cat([self._biases(*part) for part in parts], dim=1)
+
+    def _biases(
         self, distance: Float[Tensor, "query key"], query: Float[Tensor, "query"]
     ) -> Float[Tensor, "heads query key"]:
         z = self.normalised(distance, query)[..., None]

@@ -17,12 +17,14 @@ from position_parts import (
     scores,
     tokens,
 )
+from torch import Tensor
 
 from ablate.model.position.additive import embedding_factor, sinusoid_frequencies
 from ablate.model.position.base import Positions, PositionScheme, causal_square
 from ablate.model.position.bias import alibi_slopes
 from ablate.model.position.contextual import contextual_positions
 from ablate.model.position.disentangled import deberta_row
+from ablate.model.position.fire import FireNetwork
 from ablate.model.position.kerple import kerple_log, kerple_power
 from ablate.model.position.relative import look_up
 from ablate.model.position.rotary import rotary_frequencies
@@ -265,6 +267,23 @@ def test_fire_numbers_and_reach() -> None:
         assert round(z.item(), 6) == want
     far = network.normalised(torch.tensor([[4.0]]), torch.tensor([2000.0]))
     assert far.item() < network.normalised(torch.tensor([[4.0]]), torch.tensor([10.0])).item()
+
+
+@pytest.mark.parametrize("name", ["fire", "fire_shared"])
+def test_fire_in_parts_is_fire(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    model = model_of(name)
+    want = model(TEXT)
+    held: list[int] = []
+    monkeypatch.setattr("ablate.model.position.fire.MOST", 32 * 30 * 7)
+    normalised = FireNetwork.normalised
+
+    def watched(self: FireNetwork, distance: Tensor, query: Tensor) -> Tensor:
+        held.append(distance.numel())
+        return normalised(self, distance, query)
+
+    monkeypatch.setattr(FireNetwork, "normalised", watched)
+    torch.testing.assert_close(model(TEXT), want, atol=1e-12, rtol=0)
+    assert max(held) == 30 * 7
 
 
 def test_cope_of_zero_logits_counts_half_steps() -> None:
