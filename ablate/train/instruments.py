@@ -64,7 +64,8 @@ class GradientNorms:
             self._inputs[index] = None
             if not (self.active and torch.is_grad_enabled()):
                 return
-            for tensor in tensors_in(arguments[0]):
+            # Streams may start as one tensor (ResiDual), whose gradient is already that of both.
+            for tensor in {id(t): t for t in tensors_in(arguments[0])}.values():
                 if tensor.requires_grad:
                     tensor.register_hook(add)
 

@@ -60,6 +60,15 @@ def test_several_streams_count_as_one_vector() -> None:
     assert norms.inputs() == pytest.approx([5.0])
 
 
+def test_streams_that_start_as_one_tensor_count_once() -> None:
+    block = Twin()
+    norms = GradientNorms([block])
+    x = torch.ones(1, requires_grad=True)
+    y, z = block((x, x))
+    (3 * y + 4 * z).sum().backward()
+    assert norms.inputs() == pytest.approx([7.0])
+
+
 def test_a_block_without_gradient_reads_zero() -> None:
     blocks, norms = chain()
     blocks[0](torch.ones(2)).sum().backward()
