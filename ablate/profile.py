@@ -10,10 +10,14 @@ MOST = 12
 
 
 def bins(norms: Sequence[float | None], count: int) -> list[float | None]:
-    """Return the geometric means of `count` runs of neighbouring blocks; None where a norm is <= 0.
+    """Return the geometric means of `count` runs of neighbouring blocks.
+
+    None where a norm is not above 0 or not finite.
 
     >>> [round(norm, 9) for norm in bins([1.0, 4.0, 9.0, 9.0], 2)]
     [2.0, 9.0]
+    >>> bins([1.0, 1.0, 9.0, math.inf], 2)
+    [1.0, None]
     """
     depth = len(norms)
     found: list[float | None] = []
@@ -21,7 +25,7 @@ def bins(norms: Sequence[float | None], count: int) -> list[float | None]:
         part = [
             norm or 0.0 for norm in norms[place * depth // count : (place + 1) * depth // count]
         ]
-        usable = all(norm > 0 for norm in part)
+        usable = all(0 < norm < math.inf for norm in part)
         found.append(math.exp(math.fsum(map(math.log, part)) / len(part)) if usable else None)
     return found
 

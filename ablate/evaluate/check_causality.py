@@ -13,6 +13,9 @@ def check_causality(cell: Cell) -> Finding:
     """No token sees a later one or another sequence; in an encoder every token sees all others."""
     if not cell.probe.shape.causal:
         return sees_both_sides(cell)
+    if not forward(cell.probe, cell.text).isfinite().all():
+        advice = "a smaller init, a norm, or fewer blocks"
+        return Finding("causality", "broken", "cannot be told: numbers overflow", {}, advice)
     steps = sorted({1, cell.text.shape[1] // 2, cell.text.shape[1] - 1})
     leak, effect = worst_leak(cell.probe, cell.text, steps)
     other = other_sequence(cell.probe, cell.text)

@@ -1,5 +1,6 @@
 """Findings about order, positions, decoding and length, tried in float64 at any weights."""
 
+import math
 from copy import deepcopy
 
 import torch
@@ -108,6 +109,9 @@ def check_cache(cell: Cell) -> Finding | None:
     values = {"change": change, "tolerance": EXACT}
     if not change <= EXACT:
         told = f"cached decoding differs from a full pass by {change:.2g} of the logits' rms"
+        if cell.probe.position.whole_length and math.isfinite(change):
+            told += ": scores follow the length, and what is cached came of a shorter one"
+            return Finding("cache", "warning", told, values, "full passes past that length")
         advice = "position offsets; a base that follows the length; what a scheme keeps a key"
         return Finding("cache", "broken", told, values, advice)
     return Finding("cache", "ok", f"cached decoding equals a full pass ({change:.1g})", values)

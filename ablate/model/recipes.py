@@ -12,9 +12,9 @@ from ablate.model.shape import Shape
 
 
 def positive(name: str, value: float) -> float:
-    """`value`, or UserError where it is not above 0."""
-    if value <= 0:
-        raise UserError(f"{name}={value}: must be above 0")
+    """`value`, or UserError where it is not above 0 and finite."""
+    if not 0 < value < math.inf:
+        raise UserError(f"{name}={value}: must be above 0 and finite")
     return value
 
 
@@ -138,7 +138,7 @@ class MuPInit(InitRecipe):
     """Maximal-update widths: with m = width/base_width, hidden maps N(0, std²/m), the head
     N(0, std²/m²), embeddings N(0, std²); zero biases.
 
-    Yang et al. 2022 (arXiv 2203.03466), table 8, the initialisation alone: the learning rates per
+    Yang et al. 2022 (arXiv 2203.03466), table 3, the initialisation alone: the learning rates per
     matrix and attention's 1/d are not part of it, and a tied head keeps the embedding's numbers.
     At width = base_width it is gpt2.
     """

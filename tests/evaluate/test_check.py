@@ -10,12 +10,12 @@ import torch
 from check_parts import DEEP, Cells, broken, look
 
 from ablate.catalogue import Catalogue
-from ablate.evaluate import check_stream
 from ablate.evaluate.check import check, marks, warnings
 from ablate.evaluate.check_cell import Cell
 from ablate.evaluate.check_probe import undisturbed
 from ablate.evaluate.check_start import judge_first_loss
 from ablate.evaluate.initial import FirstLoss, measure_first_loss
+from ablate.train.measures import slope
 from ablate.train.schedules import LinearWarmup, Warmup
 
 POSITIONS, NORMS = Catalogue().names("pos"), Catalogue().names("norm")
@@ -147,7 +147,10 @@ def test_growth_is_exponential_without_norm_and_not_with_it(cells: Cells) -> Non
 
 def test_numbers_that_overflow_are_broken(cells: Cells) -> None:
     cell = cells(*DEEP, "norm=none", "init=gpt2", "init.std=50.0")
-    assert set(dict(broken(check(cell)))) >= {"first loss", "gradients", "activations"}
+    found = dict(broken(check(cell)))
+    assert set(found) >= {"first loss", "gradients", "activations", "causality"}
+    for name in ("activations", "causality"):
+        assert "numbers overflow" in found[name]
 
 
 def test_profiles_are_those_of_the_blocks(cells: Cells) -> None:
@@ -221,6 +224,9 @@ def test_a_cache_without_offsets_is_caught(cells: Cells) -> None:
     assert finding.values["change"] > 1e-3
     refused = look(cells("pos=randomized", "pos.evaluation=drawn"), "cache")
     assert refused.mark == "warning"
+    follows = look(cells("pos=rope_dynamic_ntk", "pos.original_length=4"), "cache")
+    assert follows.mark == "warning"
+    assert "follow the length" in follows.text
 
 
 def test_limits_of_length_are_stated_and_kept(cells: Cells) -> None:
@@ -346,6 +352,6 @@ def test_undisturbed_restores_after_an_error(cells: Cells) -> None:
 
 
 def test_slope_has_no_value_where_a_logarithm_has_none() -> None:
-    assert math.isnan(check_stream.slope([1.0]))
-    assert math.isnan(check_stream.slope([1.0, 0.0]))
-    assert math.isnan(check_stream.slope([1.0, math.inf]))
+    assert math.isnan(slope([1.0]))
+    assert math.isnan(slope([1.0, 0.0]))
+    assert math.isnan(slope([1.0, math.inf]))

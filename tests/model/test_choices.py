@@ -5,6 +5,7 @@ The files are found by globbing, so a new one is taken in by itself.
 
 import inspect
 import itertools
+import math
 import re
 from typing import Any
 
@@ -211,6 +212,8 @@ WRONG = [
     ("residual", "hyper_connections", {"streams": 0}, "streams=0"),
     ("feed_forward", "gelu", {"ratio": 0.0}, "ratio=0"),
     ("init", "gpt2", {"std": 0.0}, "std=0"),
+    ("init", "gpt2", {"std": math.nan}, "std=nan"),
+    ("init", "deepnorm", {"beta": math.inf}, "beta=inf"),
 ]
 
 
