@@ -2,6 +2,7 @@
 
 import collections.abc
 import functools
+import importlib
 import inspect
 import types
 import typing
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from hydra.utils import get_object
 
 from ablate.catalogue import nearest
 from ablate.config import shown
@@ -158,10 +158,7 @@ def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
     if "_target_" not in choice:
         raise UserError(f"{key}: its file names no class; it needs a line _target_: module.Class")
     name = choice["_target_"]
-    try:
-        target = get_object(name)
-    except Exception as error:
-        raise UserError(f"{key}: cannot import {name}: {str(error).splitlines()[0]}") from error
+    target = locate(name, key)
     if not callable(target):
         raise UserError(f"{key}: {name} is no class and no function")
     options = {
@@ -185,6 +182,24 @@ def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
     return build_it
 
 
+def locate(name: str, key: str) -> Any:
+    """The class at a dotted path; UserError says which part of the path is not there."""
+    module_name, _, attribute = name.rpartition(".")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"{key}: {name}: no module {error.name} in the current folder or on the Python path"
+        ) from error
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UserError(f"{key}: importing {module_name} fails: {reason}") from error
+    if attribute not in vars(module):
+        hint = nearest(attribute, vars(module))
+        raise UserError(f"{key}: {module_name} has no {attribute}.{hint}")
+    return vars(module)[attribute]
+
+
 def check_options(target: Callable[..., Any], options: Mapping[str, Any], key: str) -> None:
     """Raise UserError for an option that the constructor lacks or that has another type."""
     constructor = target.__init__ if inspect.isclass(target) else target
@@ -197,8 +212,18 @@ def check_options(target: Callable[..., Any], options: Mapping[str, Any], key: s
                 f"{key}.{option}: no such option; it has {', '.join(allowed) or 'none'}."
                 f"{nearest(option, allowed)}"
             )
+        if option in hints and takes_choice(hints[option]) and not callable(value):
+            raise UserError(
+                f"{key}.{option}={shown(value)}: a choice of its own; write "
+                f"{key}@{key}.{option}={shown(value)}"
+            )
         if option in hints and not fits(value, hints[option]):
             raise UserError(f"{key}.{option}={shown(value)}: must be {in_words(hints[option])}")
+
+
+def takes_choice(hint: Any) -> bool:
+    """Whether an option is itself a part to be built."""
+    return typing.get_origin(hint) is collections.abc.Callable
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -92,6 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[0] in ("-V", "--version"):
         print(f"ablate {ablate.__version__}")
         return 0
+    # Threads that spin while they wait make every step many times slower as soon as another
+    # program wants a core; this is read when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     verb = VERBS.get(words[0])
     try:
         if verb is None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ablate.catalogue import Catalogue, Choice, nearest
+from ablate.catalogue import PRESETS, Catalogue, Choice, nearest
 from ablate.errors import UserError
 from ablate.parser import Parser
 from ablate.terminal import columns, fold, show, show_json, styled
@@ -186,13 +186,15 @@ def in_full(choice: Choice, width: int | None) -> list[Any]:
     for key, value in rows.items():
         if value:
             lines += fold(value, width, f"  {key:{size}}  ", " " * (size + 4))
-    typed_options = {o: f"{choice.group}.{o}={typed(v)}" for o, v in choice.options.items()}
+    # A preset sets plain keys; any other choice has options of its own.
+    prefix = "" if choice.group in PRESETS else f"{choice.group}."
+    typed_options = {o: f"{prefix}{o}={typed(v)}" for o, v in choice.options.items()}
     # What is chosen by the defaults list of the file is an option as well.
     typed_options |= {
         o: f"{choice.group}.{o}" for o in choice.option_help if o not in choice.options
     }
     if typed_options:
-        lines.append("  options, with their defaults:")
+        lines.append("  options, with their defaults:" if prefix else "  sets")
         size = max(map(len, typed_options.values()))
     for option, text in typed_options.items():
         told = choice.option_help.get(option, "")

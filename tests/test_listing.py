@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ablate import cli
-from ablate.catalogue import Catalogue
+from ablate.catalogue import PRESETS, Catalogue
 
 CATALOGUE = Catalogue()
 GROUPS = CATALOGUE.groups()
@@ -82,8 +82,9 @@ def test_one_choice_in_full(listed, group: str, width: int | None) -> None:
         assert choice is not None
         told = one_line(listed(f"{group}={name}", width=width))
         assert told.startswith(f"{group}={name}: ")
+        prefix = "" if group in PRESETS else f"{group}."
         for option in choice.options:
-            assert f"{group}.{option}=" in told
+            assert f" {prefix}{option}=" in told
         for text in (choice.summary, *choice.option_help.values(), *choice.facts.values()):
             assert one_line(text) in told
 

@@ -1,7 +1,6 @@
 """The README's commands are those that are tested."""
 
 import re
-import textwrap
 from pathlib import Path
 
 from ablate.catalogue import Catalogue
@@ -45,23 +44,18 @@ def test_every_key_and_choice_the_readme_names_exists() -> None:
     assert set(named) <= keys | {"pos@pos.inner"}
 
 
-def snippet(first_line: str) -> str:
-    """The indented block of the README that begins with `first_line`, up to the next comment."""
-    block = re.search(
-        rf"^    # {re.escape(first_line)}.*\n((?:(?:    .*)?\n)+?)(?=    # my|\S)", README, re.M
-    )
-    assert block, first_line
-    lines = block[1].split("    # my_configs")[0]
-    return textwrap.dedent(lines)
+def snippet(language: str) -> str:
+    """The README's only fenced block in a language."""
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+    return str(found)
 
 
 def test_the_scheme_of_ones_own_passes_its_check_and_runs(
     ablate: Command, tmp_path: Path, words: Path
 ) -> None:
-    (tmp_path / "my_schemes.py").write_text(snippet("my_schemes.py"), encoding="utf-8")
-    yaml = snippet("my_configs/pos/recency.yaml").split("ablate check")[0]
+    (tmp_path / "my_schemes.py").write_text(snippet("python"), encoding="utf-8")
     (tmp_path / "my_configs" / "pos").mkdir(parents=True)
-    (tmp_path / "my_configs" / "pos" / "recency.yaml").write_text(yaml, encoding="utf-8")
+    (tmp_path / "my_configs" / "pos" / "recency.yaml").write_text(snippet("yaml"), encoding="utf-8")
     line = (
         "--config-dir",
         "my_configs",

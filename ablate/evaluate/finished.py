@@ -63,7 +63,9 @@ def open_run(
         raise UserError(f"{directory / checkpoints.NAME}: missing or damaged; run it again first")
     composer = Composer(folders)
     with composer.session():
-        (job,) = composer.jobs([*own_overrides(directory), *overrides], sweep=False)
+        # Of a key that stands in both, the later one is meant.
+        words = {word.partition("=")[0]: word for word in [*own_overrides(directory), *overrides]}
+        (job,) = composer.jobs([*words.values()], sweep=False)
         _, config, _ = composer.one(job)
     bench = build(config, build_corpus(config))
     try:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ablate import labels
 from ablate.errors import UserError
+from ablate.lock import is_held
 from ablate.record import FILE, read
 
 # Any of these makes a folder a run's. A folder with nothing to see in it, beside runs, is one too:
@@ -135,6 +136,9 @@ def _hollow(folder: Path) -> bool:
 def load(directory: Path) -> Run:
     """Read one run; what is wrong with its record is its `problem`."""
     record, problem = read(directory)
+    if record and record["status"] == "running" and not is_held(directory):
+        record = {**record, "status": "interrupted"}
+        problem = problem or "its process was killed; the same command goes on"
     absolute = directory.absolute()
     study = (record and record["study"]) or absolute.parent.name
     label = record["label"] if record else None

@@ -9,16 +9,16 @@ from omegaconf import DictConfig, OmegaConf
 from ablate import record
 from ablate.config import plain
 from ablate.identity import identify
-from ablate.sweep.lock import Busy
+from ablate.lock import Busy
 from ablate.sweep.run import Order, execute
-from ablate.sweep.state import is_wanted, say
+from ablate.sweep.state import Tally, is_wanted, say
 from ablate.train.display import display
 from ablate.train.listeners import Curves, Listener
 from ablate.train.loop import Stopped
 from ablate.train.tensorboard import TensorBoard
 
 
-def job(config: DictConfig, stop: Callable[[], bool]) -> float | None:
+def job(config: DictConfig, stop: Callable[[], bool], tally: Tally) -> float | None:
     """Do one run, or nothing where it is finished; its validation loss, for a sweeper."""
     if stop():
         raise KeyboardInterrupt
@@ -31,8 +31,11 @@ def job(config: DictConfig, stop: Callable[[], bool]) -> float | None:
     if not is_wanted(status, order.config):
         say(f"{order.identity.name}: already {status}")
         return found["loss"]["validation"] if found else None
+    if words := tally.begin():
+        say(words)
+    brief = tally.total > 1
     try:
-        result = execute(order, listeners, stop)
+        result = execute(order, lambda order: listeners(order, brief=brief), stop)
     except Busy as busy:
         say(f"{order.identity.name}: left alone, {busy}")
         return None
@@ -42,6 +45,7 @@ def job(config: DictConfig, stop: Callable[[], bool]) -> float | None:
     return float(validation) if validation is not None else None
 
 
-def listeners(order: Order) -> Sequence[Listener]:
+def listeners(order: Order, *, brief: bool) -> Sequence[Listener]:
     """Who hears of a run: curves.jsonl, TensorBoard and the person at the terminal."""
-    return [Curves(order.directory), TensorBoard(order.directory), display(order.directory)]
+    shown = display(order.directory, brief=brief)
+    return [Curves(order.directory), TensorBoard(order.directory), shown]

@@ -18,7 +18,7 @@ from ablate.errors import UserError
 from ablate.evaluate.check import warnings
 from ablate.evaluate.extrapolation import extrapolate
 from ablate.identity import Identity
-from ablate.sweep.lock import hold
+from ablate.lock import hold
 from ablate.sweep.recording import describe, finish, first_record, measure_training
 from ablate.train import checkpoints
 from ablate.train.listeners import Listener

@@ -3,13 +3,14 @@
 import atexit
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ablate.labels import progress_label
 from ablate.train.listeners import Listener
 from ablate.train.progress import Clock, Diagnosis, LabelRule, Progress
-from ablate.train.summary import summary_lines
+from ablate.train.summary import brief_lines, summary_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT = 30.0  # seconds of silence on a plain stream
 REFRESH = 4  # pictures a second; more costs training time and reads no better
+Telling = Callable[[dict, Path], list[str]]
 MARK_EVERY = 0.1  # seconds between two positions of the bar
 
 
@@ -25,19 +27,25 @@ def display(
     stream: TextIO | None = None,
     clock: Clock = time.monotonic,
     label: LabelRule = progress_label,
+    *,
+    brief: bool = False,
 ) -> Listener:
-    """Choose the display for `stream` (stderr when None): live in a terminal, else plain lines."""
+    """Choose the display for `stream` (stderr when None): live in a terminal, else plain lines.
+
+    `brief`: a finished run is told in a line, as one of many.
+    """
+    told = brief_lines if brief else summary_lines
     stream = sys.stderr if stream is None else stream
     if directory.is_relative_to(Path.cwd()):  # as the user would type it
         directory = directory.relative_to(Path.cwd())
     if not stream.isatty():
-        return Plain(directory, stream, clock)
+        return Plain(directory, stream, clock, told)
     from rich.console import Console
 
     console = Console(file=stream, highlight=False)
     if console.is_dumb_terminal:
-        return Plain(directory, stream, clock)
-    return Live(directory, console, clock, label)
+        return Plain(directory, stream, clock, told)
+    return Live(directory, console, clock, label, told)
 
 
 class Plain(Listener):
@@ -49,8 +57,15 @@ class Plain(Listener):
 
     _progress: Progress  # from the start of the run on
 
-    def __init__(self, directory: Path, stream: TextIO, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        stream: TextIO,
+        clock: Clock = time.monotonic,
+        told: Telling = summary_lines,
+    ) -> None:
         self._directory = directory
+        self._told = told
         self._stream = stream
         self._clock = clock
         self._spoken = clock()
@@ -78,7 +93,7 @@ class Plain(Listener):
 
     def finish(self, record: dict) -> None:
         """Say what came out."""
-        self._say("; ".join(summary_lines(record, self._directory)))
+        self._say("; ".join(self._told(record, self._directory)))
 
     def _due(self) -> bool:
         return self._clock() - self._spoken >= HEARTBEAT
@@ -100,8 +115,10 @@ class Live(Listener):
         console: "Console",
         clock: Clock = time.monotonic,
         label: LabelRule = progress_label,
+        told: Telling = summary_lines,
     ) -> None:
         self._directory = directory
+        self._told = told
         self._console = console
         self._clock = clock
         self._label = label
@@ -159,10 +176,12 @@ class Live(Listener):
             self._picture.stop()
             atexit.unregister(self._picture.stop)
             self._picture = None
-        verdict, *facts = summary_lines(record, self._directory)
+        verdict, *facts = self._told(record, self._directory)
         self._print(f"  {verdict}", style="bold")
-        for fact in [*facts, "next: ablate report for the table, ablate board for the curves"]:
+        for fact in facts:
             self._print(f"  {fact}")
+        if self._told is summary_lines:
+            self._print("  next: ablate report for the table, ablate board for the curves")
 
     def _print(self, text: str, style: str | None = None) -> None:
         # Soft wrapping leaves a path whole, so that it can be copied.

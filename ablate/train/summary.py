@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from ablate.labels import still_falling
+
 IN_WORDS = {
     "healthy": "healthy",
     "stuck": "stuck: it learned how often tokens occur and no more, or not even that",
@@ -42,11 +44,27 @@ def summary_lines(record: dict, directory: Path) -> list[str]:
     return lines
 
 
+def brief_lines(record: dict, directory: Path) -> list[str]:
+    """Describe a run that is one of many: its verdict with the numbers to watch, in a line."""
+    facts = [verdict(record)]
+    loss = _section(record, "loss")
+    if loss.get("validation") is not None:
+        facts.append(f"validation loss {loss['validation']:.3f} nats")
+    facts += accuracy_lines(_section(record, "extrapolation"))
+    timing = _section(record, "timing")
+    if timing.get("seconds") is not None:
+        facts.append(duration(timing["seconds"]))
+    return ["; ".join(facts)]
+
+
 def verdict(record: dict) -> str:
     """Say what became of the process and what its curve looks like."""
     status, label = record["status"], record.get("label")
     reached = f"step {record.get('steps_done', 0):,} of {record['steps']:,}"
     if status == "done":
+        curve = _section(record, "curve")
+        if label == "stuck" and still_falling(curve.get("steps", []), curve.get("loss", [])):
+            return "done: not below the unigram loss yet, and still falling: take more steps"
         return f"done: {IN_WORDS[label]}" if label else "done"
     if status == "diverged":
         return f"diverged by {reached}; a result like any other, kept with all it reached"

@@ -26,3 +26,15 @@ def hold(directory: Path) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def is_held(directory: Path) -> bool:
+    """Whether a process of this machine holds the directory."""
+    try:
+        with (directory / NAME).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
