@@ -4,6 +4,7 @@ import collections.abc
 import functools
 import importlib
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -240,7 +241,8 @@ def fits(value: Any, hint: Any) -> bool:
     if origin is typing.Literal:
         return value in typing.get_args(hint)
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and math.isfinite(value)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if hint in (None, type(None)):
@@ -254,7 +256,7 @@ def in_words(hint: Any) -> str:
     >>> in_words(int | None)
     'a whole number or null'
     """
-    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+    words = {int: "a whole number", float: "a finite number", bool: "true or false", str: "a word"}
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         return " or ".join(in_words(one) for one in typing.get_args(hint))
     if typing.get_origin(hint) is typing.Literal:

@@ -69,7 +69,14 @@ class Composer:
             if not folder.is_dir():
                 raise UserError(f"--config-dir {folder}: no such folder")
         self.folders = [folder.resolve() for folder in folders]
-        self.catalogue = Catalogue(self.folders)
+        shipped, self.catalogue = Catalogue(), Catalogue(self.folders)
+        for folder in self.folders:
+            for path in sorted(folder.glob("*/*.yaml")):
+                if shipped.path(path.parent.name, path.stem):
+                    raise UserError(
+                        f"{path}: {path.parent.name}={path.stem} exists already; "
+                        "give your choice another name"
+                    )
         register()
 
     def jobs(self, overrides: Sequence[str], *, sweep: bool) -> list[list[str]]:
@@ -79,6 +86,9 @@ class Composer:
         sweep was asked for.
         """
         parsed = [self._parse(text) for text in overrides]
+        keys = [override.get_key_element() for override in parsed]
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise UserError(f"{twice[0]} is given twice; of several values write {twice[0]}=A,B -m")
         for override in parsed:
             check_values(override)
             self._check_names(override)

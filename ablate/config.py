@@ -82,20 +82,21 @@ RunConfig = make_dataclass(
 
 RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
-        ("depth", "width", "heads", "batch_size", "steps", "log.every", "checkpoint.every"),
-        (lambda v: v >= 1, "1 or more"),
+        ("steps", "log.every", "checkpoint.every", "evaluate.every"),
+        (lambda v: 1 <= v <= 10**9, "1 to 1000000000"),
     ),
     **dict.fromkeys(
-        ("evaluate.every", "evaluate.batches", "evaluate.windows"),
-        (lambda v: v >= 1, "1 or more"),
+        ("width", "heads", "batch_size", "evaluate.batches", "evaluate.windows"),
+        (lambda v: 1 <= v <= 2**20, "1 to 1048576"),
     ),
+    "depth": (lambda v: 1 <= v <= 4096, "1 to 4096"),
     "kv_heads": (lambda v: v is None or v >= 1, "1 or more, or null for one a head"),
-    "seq_len": (lambda v: v >= 8, "8 or more"),
+    "seq_len": (lambda v: 8 <= v <= 2**20, "8 to 1048576"),
     "lr": (lambda v: 0 < v < math.inf, "above 0"),
     "clip": (lambda v: v is None or 0 < v < math.inf, "above 0, or null for no clipping"),
     "dropout": (lambda v: 0 <= v < 1, "0 or more and below 1"),
     "seed": (lambda v: 0 <= v < 2**32, "from 0 to 4294967295"),
-    "threads": (lambda v: v is None or v >= 1, "1 or more, or null for all cores"),
+    "threads": (lambda v: v is None or 1 <= v <= 4096, "1 to 4096, or null for all cores"),
     "evaluate.lengths": (
         lambda v: len(v) > 0 and all(0 < m <= 64 for m in v),
         "multiples of seq_len above 0 and up to 64",

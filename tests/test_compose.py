@@ -26,7 +26,8 @@ MISTAKES = {
     "~pos": ["~pos", "removed"],
     "width=65": ["heads=4", "width=65", "heads=5"],
     "width=12 heads=4": ["pos=rope", "even", "12", "4", "3"],
-    "depth=0": ["depth=0", "1 or more"],
+    "depth=0": ["depth=0", "1 to 4096"],
+    "depth=1000000000000": ["depth=1000000000000", "1 to 4096"],
     "lr=-1": ["lr=-1", "above 0"],
     "lr=nan": ["lr=nan", "above 0"],
     "lr=1e-3,-1 -m": ["lr=-1", "above 0"],
@@ -38,7 +39,8 @@ MISTAKES = {
     "warmup.steps=5": ["warmup=none has no options", "warmup=linear"],
     "pos.bse=3": ["pos.bse", "Did you mean base?"],
     "+pos.bse=3": ["pos.bse"],
-    "pos.base=abc": ["pos.base=abc", "a number"],
+    "pos.base=abc": ["pos.base=abc", "a finite number"],
+    "pos.base=inf": ["pos.base=inf", "a finite number"],
     "pos.layout=foo": ["pos=rope", "layout=foo", "half_split", "interleaved"],
     "pos=learned pos.rows=8": ["pos=learned", "rows=8", "seq_len=64"],
     "evaluate.windwos=3": ["evaluate.windwos", "Did you mean evaluate.windows?"],
@@ -218,3 +220,15 @@ def test_a_folder_of_choices_may_have_any_name(name: str, tmp_path: Path) -> Non
     composer = Composer([tmp_path / name])
     with composer.session():
         assert composer.one(["pos=mine"])[1]["pos"] == {"_target_": "some.Thing"}
+
+
+def test_a_choice_of_the_users_cannot_stand_in_for_a_shipped_one(tmp_path: Path) -> None:
+    (tmp_path / "pos").mkdir()
+    (tmp_path / "pos" / "rope.yaml").write_text("_target_: some.Thing\n")
+    with pytest.raises(UserError, match="pos=rope exists already"):
+        Composer([tmp_path])
+
+
+def test_a_key_given_twice_is_a_mistake() -> None:
+    with pytest.raises(UserError, match="norm is given twice"):
+        Composer().jobs(["norm=pre", "norm=post"], sweep=False)
