@@ -92,9 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[0] in ("-V", "--version"):
         print(f"ablate {ablate.__version__}")
         return 0
-    # Threads that spin while they wait make every step many times slower as soon as another
-    # program wants a core; this is read when torch is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # How long a thread spins before it sleeps, read when torch loads OpenMP. The default of 300,000
+    # rounds makes a step dozens of times slower as soon as another program wants a core; so few
+    # cost a few percent on an idle machine.
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     verb = VERBS.get(words[0])
     try:
         if verb is None:
