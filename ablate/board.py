@@ -42,7 +42,10 @@ def main(arguments: list[str]) -> int:
 def count_runs(path: Path) -> int:
     """Count the run directories at or under `path`. UserError: it is not a folder."""
     if not path.is_dir():
-        raise UserError(f"{path} is not a folder; give a run, a study or the outputs folder")
+        raise UserError(
+            f"{path} is not a folder; give a run, a study or the outputs folder, "
+            "which `ablate run` makes"
+        )
     return len({events.parent for events in path.rglob(EVENTS)})
 
 

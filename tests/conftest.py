@@ -20,6 +20,11 @@ TINY = ("depth=2", "width=16", "heads=2", "seq_len=16", "batch_size=4", "steps=1
 """Overrides of a run that takes a second."""
 
 
+def later_wins(*words: str) -> list[str]:
+    """Overrides without repeated keys, since a key given twice is a mistake."""
+    return [*{word.partition("=")[0]: word for word in words}.values()]
+
+
 @pytest.fixture(scope="session")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A text file of 60,000 made-up characters, the same every time."""

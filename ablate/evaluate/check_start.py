@@ -27,14 +27,17 @@ def judge_first_loss(first: FirstLoss) -> Finding:
     """Say whether a first loss is as its logits lead one to expect, and what makes it high."""
     sign = "+" if first.excess >= 0 else "−"
     told = f"{first.loss:.2f} = ln V {sign} {abs(first.excess):.2f}"
+    half = first.spread**2 / 2
+    # The rule of thumb σ²/2 holds for small logits alone.
+    rule = f", σ²/2 = {half:.2f}" if half < first.uniform else ""
     expected = (
-        f"expected + {first.expected:.2f} ± {2 * first.error:.2f} from logits of spread "
-        f"σ = {first.spread:.2g}, σ²/2 = {first.spread**2 / 2:.2f}"
+        f"logits of spread σ = {first.spread:.2g} cost ln V + {first.expected:.2f} "
+        f"± {2 * first.error:.2f}{rule}"
     )
     values = {
         **vars(first),
         "excess": first.excess,
-        "half_variance": first.spread**2 / 2,
+        "half_variance": half,
     }
     if not math.isfinite(first.loss):
         advice = "a smaller init, a norm, or fewer blocks"

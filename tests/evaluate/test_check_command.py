@@ -14,6 +14,7 @@ from ablate import cli
 from ablate.compose import Composer
 from ablate.sweep import run
 from ablate.train.listeners import Listener
+from tests.conftest import later_wins
 
 NAMES = [
     *("first loss", "gradients", "activations", "tokens", "causality", "order"),
@@ -35,7 +36,7 @@ def check(
     class Done:
         def __init__(self, *given: str) -> None:
             corpus = ("corpus=text", f"corpus.files={words}")
-            self.code = cli.main(["check", *SMALL, *corpus, *given])
+            self.code = cli.main(["check", *later_wins(*SMALL, *corpus, *given)])
             self.out, self.err = capsys.readouterr()
 
     return Done

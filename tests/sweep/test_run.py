@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.conftest import TINY, Command
+from tests.conftest import TINY, Command, later_wins
 
 
 def only_run(folder: Path) -> Path:
@@ -175,7 +175,7 @@ def test_a_run_that_was_ended_goes_on_to_the_very_same_end(
 def test_two_processes_never_share_a_directory(
     ablate: Command, tmp_path: Path, words: Path, cache: Path
 ) -> None:
-    line = (*LONG, *corpus(words), "steps=100000")
+    line = later_wins(*LONG, *corpus(words), "steps=100000")
     process = start(tmp_path, cache, *line)
     wait_for_lines(tmp_path, 5)
     second = ablate("run", *line)
