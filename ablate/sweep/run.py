@@ -2,7 +2,8 @@
 
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -191,22 +192,18 @@ def clear(directory: Path, patterns: Sequence[str]) -> None:
             path.unlink()
 
 
-class logged:  # noqa: N801
-    """Context: a logger that writes run.log in a run's directory."""
-
-    def __init__(self, directory: Path) -> None:
-        self.logger = logging.getLogger(f"ablate.run.{directory.name}")
-        self.handler = logging.FileHandler(directory / "run.log", encoding="utf-8")
-
-    def __enter__(self) -> logging.Logger:
-        form = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
-        self.handler.setFormatter(form)
-        self.logger.setLevel(logging.INFO)
-        self.logger.propagate = False
-        self.logger.addHandler(self.handler)
-        self.logger.info("ablate %s: %s", ablate.__version__, " ".join(sys.argv))
-        return self.logger
-
-    def __exit__(self, *exception: object) -> None:
-        self.logger.removeHandler(self.handler)
-        self.handler.close()
+@contextmanager
+def logged(directory: Path) -> Iterator[logging.Logger]:
+    """A logger that writes run.log in a run's directory."""
+    logger = logging.getLogger(f"ablate.run.{directory.name}")
+    handler = logging.FileHandler(directory / "run.log", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.addHandler(handler)
+    logger.info("ablate %s: %s", ablate.__version__, " ".join(sys.argv))
+    try:
+        yield logger
+    finally:
+        logger.removeHandler(handler)
+        handler.close()

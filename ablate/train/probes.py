@@ -20,7 +20,7 @@ from ablate.model.transformer import Transformer
 from ablate.train.instruments import norm_of, tensors_in
 from ablate.train.measures import cosine, largest, likeness, rms
 
-Reading = dict[str, list[float] | list[list[float]]]
+Reading = dict[str, list[Any]]
 
 
 class Instrument(ABC):
@@ -76,7 +76,7 @@ class StreamInstrument(Instrument):
         return seen
 
     def _add(self, name: str, value: float) -> None:
-        self._seen.setdefault(name, []).append(value)  # type: ignore[arg-type]
+        self._seen.setdefault(name, []).append(value)
 
     def _enter(self, state: dict[str, Any]) -> Any:
         def hook(block: nn.Module, given: tuple[Any, ...]) -> None:
@@ -146,7 +146,7 @@ class AttentionInstrument(Instrument):
             ("attention_max", scores.amax((0, 2, 3))),
             ("attention_distance", distance.mean((0, 2))),
         ):
-            self._seen.setdefault(name, []).append(values.tolist())  # type: ignore[arg-type]
+            self._seen.setdefault(name, []).append(values.tolist())
 
 
 class WeightInstrument(Instrument):
