@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -105,15 +106,18 @@ class Catalogue:
 
     def defaults(self) -> dict[str, Any]:
         """The plain default values and sub-trees of run.yaml."""
-        text = (config_folder() / "run.yaml").read_text(encoding="utf-8")
-        content = yaml.safe_load(text)
-        return {k: v for k, v in content.items() if k not in ("defaults", "hydra")}
+        return {k: v for k, v in self._run.items() if k not in ("defaults", "hydra")}
 
     def default_choices(self) -> dict[str, str | None]:
         """Which choice of each group run.yaml takes."""
-        text = (config_folder() / "run.yaml").read_text(encoding="utf-8")
-        entries = [e for e in yaml.safe_load(text)["defaults"] if isinstance(e, dict)]
+        entries = [e for e in self._run["defaults"] if isinstance(e, dict)]
         return {g: n for e in entries for g, n in e.items() if not g.startswith("override ")}
+
+    @cached_property
+    def _run(self) -> dict[str, Any]:
+        text = (config_folder() / "run.yaml").read_text(encoding="utf-8")
+        content: dict[str, Any] = yaml.safe_load(text)
+        return content
 
 
 def nearest(word: str, names: Iterable[str]) -> str:

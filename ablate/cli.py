@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import ablate
 from ablate.errors import UserError
@@ -104,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             close = difflib.get_close_matches(words[0], VERBS, n=1)
             hint = f" Did you mean {close[0]}?" if close else ""
             raise UserError(f"{words[0]}: no such verb; verbs are {', '.join(VERBS)}.{hint}")
+        sys.path.append(str(Path.cwd()))  # where a user's own classes may be
         return verb(words[1:])
     except UserError as error:
         print(f"ablate: {error}", file=sys.stderr)

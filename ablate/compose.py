@@ -33,7 +33,7 @@ def register() -> None:
     """Make the schema and the run-name resolver known to Hydra; harmless when repeated."""
     ConfigStore.instance().store(name="run_schema", node=RunConfig)
     OmegaConf.register_new_resolver(
-        "run_name", lambda *, _root_: identify(_root_).name, replace=True
+        "run_name", lambda *, _root_: identify(_root_, plain(_root_)).name, replace=True
     )
 
 
@@ -117,7 +117,7 @@ class Composer:
         except yaml.YAMLError as error:
             raise UserError(f"not YAML: {' '.join(str(error).split())}") from error
         check_ranges(config)
-        return composed, config, identify(composed)
+        return composed, config, identify(composed, config)
 
     def _parse(self, text: str) -> Override:
         bare = text.lstrip("+~")
@@ -154,10 +154,7 @@ class Composer:
         if key in COMPONENTS or self.catalogue.names(key):
             self._check_choice(override)
         elif "/" not in key:
-            top, known = key.split(".")[0], self._keys()
-            if top not in {k.split(".")[0] for k in known}:
-                raise UserError(f"{key}: there is no such key.{self._suggest(key)}")
-            if top not in COMPONENTS and key not in known:
+            if key.split(".")[0] not in COMPONENTS and key not in self._keys():
                 raise UserError(f"{key}: there is no such key.{self._suggest(key)}")
         else:
             groups = self.catalogue.groups()
@@ -216,7 +213,7 @@ class Composer:
             return f"{given}: must be true or false"
         if "to ListConfig" in text or "Invalid value assigned" in text:
             return f"{given}: must be a list, for example [0.5,1,2]"
-        if "is not Optional" in text or "field is not Optional" in text:
+        if "is not Optional" in text:
             return f"{given}: null is not allowed here"
         if "not in struct" in text or "not in '" in text:
             return self._unknown_option(key, job)

@@ -11,7 +11,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ablate.catalogue import COMPONENTS, Catalogue
-from ablate.config import flatten, plain, shown
+from ablate.config import flatten, shown
 
 NOT_IDENTITY = (
     "study",
@@ -37,8 +37,8 @@ class Identity:
     choices: dict[str, str]
 
 
-def identify(composed: DictConfig) -> Identity:
-    """Names of a composed config that still holds its `hydra` node.
+def identify(composed: DictConfig, config: Mapping[str, Any]) -> Identity:
+    """Names of a composed config that still holds its `hydra` node; `config` is its plain data.
 
     A name lists position, norm, depth, whatever differs from the defaults and the seed; the hash
     is over all keys that change the outcome, and over no path, device or verbosity.
@@ -51,7 +51,6 @@ def identify(composed: DictConfig) -> Identity:
         if "@" in key and key.split("@", 1)[1].split(".")[0] in COMPONENTS
     }
     sources = [s.path for s in composed.hydra.runtime.config_sources if s.schema == "file"]
-    config = plain(composed)
     kept = {k: v for k, v in config.items() if k not in NOT_IDENTITY}
     seedless = {k: v for k, v in kept.items() if k != "seed"}
     parts = name_parts(kept, choices, nested, Catalogue([Path(s) for s in sources]))

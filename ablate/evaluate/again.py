@@ -26,7 +26,6 @@ What is found is added to the record under `evaluations`; nothing that is there 
 def main(arguments: Sequence[str]) -> int:
     """Measure, print and add to the record; the exit code."""
     given = parser().parse(arguments)
-    sys.path.append(str(Path.cwd()))
     folders = [Path(folder) for folder in given.config_dir]
     run = open_run(given.run, Path(given.outputs), given.overrides, folders)
     if run.record["status"] == "running":

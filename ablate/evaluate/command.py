@@ -52,7 +52,6 @@ class Planned:
 def main(arguments: Sequence[str]) -> int:
     """Check the cells that the command line asks for; the exit code."""
     given = parser().parse(arguments)
-    sys.path.append(str(Path.cwd()))
     composer = Composer([Path(folder) for folder in given.config_dir])
     plan = make_plan(composer, given.overrides, sweep=given.multirun)
     from ablate.evaluate.check_text import cell_lines, grid_lines

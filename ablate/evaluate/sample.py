@@ -28,7 +28,6 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError(f"--temperature {given.temperature}: must be 0 or more")
     if given.tokens < 1:
         raise UserError(f"--tokens {given.tokens}: must be 1 or more")
-    sys.path.append(str(Path.cwd()))
     folders = [Path(folder) for folder in given.config_dir]
     run = open_run(given.run, Path(given.outputs), [], folders)
     if not run.bench.task.causal:

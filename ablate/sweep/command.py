@@ -46,7 +46,6 @@ def main(arguments: Sequence[str]) -> int:
     composer = Composer(given.folders)
     if given.asks_hydra:
         return show(given, composer)
-    sys.path.append(str(Path.cwd()))
     plan = make_plan(given, composer)
     wanted = [p for p in plan if p.wanted()]
     if not wanted:

@@ -25,7 +25,8 @@ def job(config: DictConfig, stop: Callable[[], bool], tally: Tally) -> float | N
     hydra = HydraConfig.get()
     whole = OmegaConf.merge({"hydra": hydra}, config)
     assert isinstance(whole, DictConfig)
-    order = Order(plain(config), identify(whole), Path(hydra.runtime.output_dir))
+    settings = plain(config)
+    order = Order(settings, identify(whole, settings), Path(hydra.runtime.output_dir))
     found, _ = record.read(order.directory)
     status = found["status"] if found else None
     if not is_wanted(status, order.config):

@@ -4,7 +4,6 @@ Each attaches by hooks from outside and looks only while it is `active`. A readi
 number for each block, in depth order, or for each block a list over its heads.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,16 +22,18 @@ from ablate.train.measures import cosine, largest, likeness, rms
 Reading = dict[str, list[Any]]
 
 
-class Instrument(ABC):
+class Instrument:
     """The base of instruments; the loop sets `active` for one step, then reads."""
 
     def __init__(self) -> None:
         self.active = False
         self.handles: list[RemovableHandle] = []
+        self._seen: Reading = {}
 
-    @abstractmethod
     def read(self) -> Reading:
         """What was seen in this step, by quantity; asked after the optimiser's step."""
+        seen, self._seen = self._seen, {}
+        return seen
 
     @contextmanager
     def around_update(self) -> Iterator[None]:
@@ -61,7 +62,6 @@ class StreamInstrument(Instrument):
 
     def __init__(self, model: Transformer) -> None:
         super().__init__()
-        self._seen: Reading = {}
         for block in blocks_of(model):
             state: dict[str, Any] = {}
             self.handles += [
@@ -70,10 +70,6 @@ class StreamInstrument(Instrument):
                 block.feed_forward.register_forward_hook(self._branch("feed_forward", state)),
                 block.register_forward_hook(self._leave(state)),
             ]
-
-    def read(self) -> Reading:
-        seen, self._seen = self._seen, {}
-        return seen
 
     def _add(self, name: str, value: float) -> None:
         self._seen.setdefault(name, []).append(value)
@@ -117,14 +113,9 @@ class AttentionInstrument(Instrument):
     def __init__(self, model: Transformer, rows: int = 2) -> None:
         super().__init__()
         self.rows = rows
-        self._seen: Reading = {}
         self.handles = [
             block.attention.register_forward_pre_hook(self._look) for block in blocks_of(model)
         ]
-
-    def read(self) -> Reading:
-        seen, self._seen = self._seen, {}
-        return seen
 
     @torch.no_grad()
     def _look(self, attention: Attention, given: tuple[Any, ...]) -> None:
@@ -159,11 +150,6 @@ class WeightInstrument(Instrument):
     def __init__(self, model: Transformer) -> None:
         super().__init__()
         self.blocks = blocks_of(model)
-        self._seen: Reading = {}
-
-    def read(self) -> Reading:
-        seen, self._seen = self._seen, {}
-        return seen
 
     @contextmanager
     def around_update(self) -> Iterator[None]:
