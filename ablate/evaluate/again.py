@@ -8,8 +8,8 @@ from typing import Any
 
 from ablate import record
 from ablate.errors import UserError
-from ablate.evaluate.extrapolation import extrapolate
 from ablate.evaluate.finished import Finished, open_run
+from ablate.evaluate.lengths import measure_lengths
 from ablate.parser import Parser
 from ablate.terminal import show_json
 
@@ -57,13 +57,8 @@ def measure(run: Finished, overrides: Sequence[str]) -> dict[str, Any]:
         "overrides": list(overrides),
         "steps_done": run.steps,
         "corpus": {"name": bench.corpus.name, "sha256": bench.corpus.sha256},
-        "extrapolation": extrapolate(
-            bench.model,
-            bench.task,
-            multiples=config["evaluate"]["lengths"],
-            windows=config["evaluate"]["windows"],
-            batch_tokens=config["batch_size"] * config["seq_len"],
-            check=lambda doing: print(doing, file=sys.stderr) if doing else None,
+        "extrapolation": measure_lengths(
+            bench, config, lambda doing: print(doing, file=sys.stderr) if doing else None
         ),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

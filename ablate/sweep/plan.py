@@ -1,0 +1,70 @@
+"""Every run of a command, composed and checked before any starts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ablate.compose import Composer
+from ablate.errors import UserError
+from ablate.identity import Identity
+from ablate.sweep.arguments import Arguments
+from ablate.sweep.state import is_wanted, say, status_on_disk
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A checked run that has not started yet."""
+
+    overrides: list[str]
+    config: dict[str, Any]
+    identity: Identity
+    directory: Path
+
+    def status(self) -> str | None:
+        """The status on disk, None without a readable record."""
+        return status_on_disk(self.directory)
+
+    def wanted(self) -> bool:
+        """Whether there is still something to do."""
+        return is_wanted(self.status(), self.config)
+
+
+def make_plan(given: Arguments, composer: Composer) -> list[Planned]:
+    """Compose and check every run; equal runs appear once."""
+    plan: dict[Path, Planned] = {}
+    with composer.session():
+        for job in composer.jobs(given.overrides, sweep=given.multirun):
+            _, config, identity = composer.one(job)
+            directory = Path(config["outputs"]) / config["study"] / identity.name
+            plan.setdefault(directory, Planned(job, config, identity, directory))
+    return list(plan.values())
+
+
+def check_buildable(plan: Sequence[Planned]) -> None:
+    """Raise UserError for a run whose objects cannot be made, before any folder is."""
+    from ablate import build
+    from ablate.evaluate.extrapolation import window_layout
+
+    corpora: dict[str, Any] = {}
+    checked: set[str] = set()
+    for planned in plan:
+        config = planned.config
+        key = repr(config["corpus"])
+        if key not in corpora:
+            corpora[key] = build.build_corpus(config, progress=lambda text: say(text))
+        if planned.identity.arm in checked:
+            continue
+        checked.add(planned.identity.arm)
+        try:
+            build.check(config, corpora[key])
+            window_layout(
+                len(corpora[key].validation),
+                seq_len=config["seq_len"],
+                multiples=config["evaluate"]["lengths"],
+                windows=config["evaluate"]["windows"],
+            )
+        except UserError as error:
+            group, _colon, rest = str(error).partition(": ")
+            name = planned.identity.choices.get(group)
+            raise UserError(f"{group}={name}: {rest}" if name else str(error)) from error
