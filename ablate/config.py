@@ -13,6 +13,13 @@ from ablate.errors import UserError
 
 
 @dataclass
+class ProcessConfig:
+    """What a run's process may take: `timeout` in seconds, after which it is ended as failed."""
+
+    timeout: float | None = MISSING
+
+
+@dataclass
 class LogConfig:
     """How often a line is written to curves.jsonl and TensorBoard, in steps."""
 
@@ -66,8 +73,10 @@ class PlainConfig:
     outputs: str = MISSING
     device: str = MISSING
     threads: int | None = MISSING
+    jobs: int | None = MISSING
     rerun: bool = MISSING
     retry: bool = MISSING
+    run: ProcessConfig = field(default_factory=ProcessConfig)
     log: LogConfig = field(default_factory=LogConfig)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
@@ -97,6 +106,8 @@ RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "dropout": (lambda v: 0 <= v < 1, "0 or more and below 1"),
     "seed": (lambda v: 0 <= v < 2**32, "from 0 to 4294967295"),
     "threads": (lambda v: v is None or 1 <= v <= 4096, "1 to 4096, or null for all cores"),
+    "jobs": (lambda v: v is None or 1 <= v <= 4096, "1 to 4096, or null for one a core"),
+    "run.timeout": (lambda v: v is None or 0 < v < math.inf, "seconds above 0, or null"),
     "evaluate.lengths": (
         lambda v: len(v) > 0 and all(0 < m <= 64 for m in v),
         "multiples of seq_len above 0 and up to 64",

@@ -18,6 +18,8 @@ NOT_IDENTITY = (
     "outputs",
     "device",
     "threads",
+    "jobs",
+    "run",
     "rerun",
     "retry",
     "checkpoint",
