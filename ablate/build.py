@@ -26,6 +26,7 @@ from ablate.train.optimizers import OptimizerRecipe
 from ablate.train.probes import (
     AttentionInstrument,
     Instrument,
+    LogitInstrument,
     StreamInstrument,
     WeightInstrument,
 )
@@ -132,6 +133,7 @@ def build_instruments(config: Config, model: Transformer) -> list[Instrument]:
         "stream": StreamInstrument,
         "attention": AttentionInstrument,
         "weights": WeightInstrument,
+        "logits": LogitInstrument,
     }
     return [kind(model) for name, kind in kinds.items() if config["instruments"][name]]
 

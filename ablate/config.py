@@ -45,11 +45,12 @@ class EvaluateConfig:
 
 @dataclass
 class InstrumentsConfig:
-    """Which instruments look into the blocks at logged steps."""
+    """Which instruments look into the model at logged steps."""
 
     stream: bool = MISSING
     attention: bool = MISSING
     weights: bool = MISSING
+    logits: bool = MISSING
 
 
 @dataclass

@@ -61,33 +61,57 @@ def smooth(losses: Sequence[float], window: int) -> list[float]:
     return [(sums[end] - sums[start]) / (end - start) for end, start in enumerate(starts, 1)]
 
 
-def spikes(losses: Sequence[float]) -> list[int]:
-    """Return the 1-based steps more than 7 sigma above the trailing mean.
+def deviations(losses: Sequence[float]) -> list[float]:
+    """Return how many sigma each step lies above the trailing mean; NaN before 10 steps are known.
 
     Mean and sigma are those of the `SPIKE_WINDOW` steps before that were not spikes themselves, so
     that one spike does not hide the next and a jump that never recovers counts at every step.
 
-    >>> spikes([2.0, 2.1] * 10 + [9.0, 9.0] + [2.0, 2.1] * 5)
-    [21, 22]
+    >>> [round(z) for z in deviations([2.0, 2.1] * 10 + [2.05, 9.0])[-2:]]
+    [0, 139]
     """
-    found: list[int] = []
+    found: list[float] = []
     recent: deque[float] = deque()
     total = squares = 0.0
-    for step, loss in enumerate(losses, 1):
+    for loss in losses:
         loss = min(loss, CAP)
-        count = len(recent)
+        count, z = len(recent), math.nan
         if count >= SPIKE_MINIMUM:
             mean = total / count
             variance = max(0.0, squares - count * mean * mean) / (count - 1)
-            if loss > mean + SPIKE_SIGMAS * max(math.sqrt(variance), SIGMA_FLOOR):
-                found.append(step)
-                continue
+            z = (loss - mean) / max(math.sqrt(variance), SIGMA_FLOOR)
+        found.append(z)
+        if z > SPIKE_SIGMAS:
+            continue
         recent.append(loss)
         total, squares = total + loss, squares + loss * loss
         if len(recent) > SPIKE_WINDOW:
             oldest = recent.popleft()
             total, squares = total - oldest, squares - oldest * oldest
     return found
+
+
+def spikes(losses: Sequence[float]) -> list[int]:
+    """Return the 1-based steps more than 7 sigma above the trailing mean; see `deviations`.
+
+    >>> spikes([2.0, 2.1] * 10 + [9.0, 9.0] + [2.0, 2.1] * 5)
+    [21, 22]
+    """
+    return [step for step, z in enumerate(deviations(losses), 1) if z > SPIKE_SIGMAS]
+
+
+def spike_score(losses: Sequence[float]) -> tuple[float, float | None]:
+    """Return the share of steps that are spikes and the largest deviation in sigma, None without.
+
+    Takase et al. 2023 (arXiv 2312.16903) and Wortsman et al. 2023 (arXiv 2309.14322) count so.
+
+    >>> spike_score([2.0, 2.1] * 10)[0], spike_score([2.0] * 3)
+    (0.0, (0.0, None))
+    """
+    zs = deviations(losses)
+    known = [z for z in zs if not math.isnan(z)]
+    share = sum(z > SPIKE_SIGMAS for z in known) / max(1, len(zs))
+    return share, max(known, default=None)
 
 
 def has_diverged(losses: Sequence[float], uniform: float) -> bool:

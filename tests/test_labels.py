@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from ablate import labels
-from ablate.labels import final_loss, label, progress_label, slow, smooth, smoothing_window, spikes
+from ablate.labels import (
+    final_loss,
+    label,
+    progress_label,
+    slow,
+    smooth,
+    smoothing_window,
+    spike_score,
+    spikes,
+)
 
 UNIFORM, UNIGRAM = math.log(256), 3.3
 
@@ -154,3 +163,17 @@ def test_noise_alone_is_not_a_falling_curve() -> None:
         losses = [2.0 + generator.gauss(0, 0.1) for _ in range(150)]
         falls += labels.still_falling(range(150), losses)
     assert falls <= 12  # two standard errors, one-sided: about 2.5 % of 200
+
+
+def test_the_spike_score_counts_spikes_and_keeps_the_largest() -> None:
+    noise = np.random.default_rng(0).normal(2.0, 0.1, 400)
+    share, largest = spike_score(noise.tolist())
+    assert share == 0.0
+    assert largest is not None
+    assert 2 < largest < 7
+    noise[[100, 300]] += 5.0
+    share, largest = spike_score(noise.tolist())
+    assert share == 2 / 400
+    assert largest is not None
+    assert 25 < largest < 100
+    assert spike_score([2.0] * labels.SPIKE_MINIMUM) == (0.0, None)

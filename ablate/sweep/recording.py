@@ -50,6 +50,8 @@ def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any
                 "final",
                 "validation",
                 "best",
+                "spike_score",
+                "spike_max",
             )
         ),
         "gradients": {
@@ -106,6 +108,7 @@ def measure_training(result: dict[str, Any], progress: Progress, config: Mapping
     loss["final"] = math.fsum(tail) / len(tail)
     loss["validation"], loss["best"] = progress.validation, progress.best
     result["label"] = labels.label(losses, uniform=loss["uniform"], unigram=loss["unigram_train"])
+    loss["spike_score"], loss["spike_max"] = labels.spike_score(losses)
     stride = -(-len(losses) // 200)
     result["curve"] = {
         "steps": list(range(1, len(losses) + 1, stride)),
@@ -125,13 +128,13 @@ def measure_training(result: dict[str, Any], progress: Progress, config: Mapping
 
 
 def depth_profile(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """A quantity by block at the first logged step, on average and at the last.
+    """A quantity, by block but of the head, at the first logged step, on average and at the last.
 
     Where a block has one number, also the slopes of its logarithm over depth, a block.
     """
     profile = {"first": kept["first"], "mean": mean(kept["sum"], kept["count"])}
     profile["last"] = kept["last"]
-    if kept["first"] and not isinstance(kept["first"][0], list):
+    if isinstance(kept["first"], list) and not isinstance(kept["first"][0], list):
         profile["slope_first"] = slope(kept["first"])
         profile["slope_last"] = slope(kept["last"])
     return profile

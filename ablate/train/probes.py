@@ -1,7 +1,8 @@
 """Instruments on named modules: what happens inside a block, read at logged steps.
 
 Each attaches by hooks from outside and looks only while it is `active`. A reading is a list with a
-number for each block, in depth order, or for each block a list over its heads.
+number for each block, in depth order, or for each block a list over its heads; of the head it is
+one number.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from ablate.model.transformer import Transformer
 from ablate.train.instruments import norm_of, tensors_in
 from ablate.train.measures import cosine, largest, likeness, rms
 
-Reading = dict[str, list[Any]]
+Reading = dict[str, Any]
 
 
 class Instrument:
@@ -138,6 +139,25 @@ class AttentionInstrument(Instrument):
             ("attention_distance", distance.mean((0, 2))),
         ):
             self._seen.setdefault(name, []).append(values.tolist())
+
+
+class LogitInstrument(Instrument):
+    """The size of the head's output.
+
+    logit_scale: standard deviation of a token's logits over the vocabulary, as a root mean square
+    over tokens. Small logits of scale s at random cost ln V + s²/2. logit_max: largest |logit|.
+    """
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.handles = [model.head.register_forward_hook(self._look)]
+
+    def _look(self, head: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
+        if self.active:
+            logits = output.detach().float()
+            variance = logits.var(-1, correction=0).mean()
+            self._seen["logit_scale"] = variance.sqrt().item()
+            self._seen["logit_max"] = largest([logits])
 
 
 class WeightInstrument(Instrument):

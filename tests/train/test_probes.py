@@ -21,6 +21,7 @@ from ablate.train.measures import cosine, likeness, slope
 from ablate.train.probes import (
     AttentionInstrument,
     Instrument,
+    LogitInstrument,
     StreamInstrument,
     WeightInstrument,
 )
@@ -135,7 +136,10 @@ def test_an_update_and_the_parts_of_a_gradient_by_hand() -> None:
     assert before.norm() > 0
 
 
-@pytest.mark.parametrize("kind", [StreamInstrument, AttentionInstrument, WeightInstrument])
+KINDS = [StreamInstrument, AttentionInstrument, WeightInstrument, LogitInstrument]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_watching_changes_no_gradient_no_statistic_and_no_random_number(kind: Any) -> None:
     def build() -> Transformer:
         parts = Parts(NoPosition(SHAPE), Pre(BatchNorm, qk=True), ResidualRule, feed_forward=ReLU)
@@ -161,9 +165,9 @@ def test_watching_changes_no_gradient_no_statistic_and_no_random_number(kind: An
 
 def test_an_inactive_instrument_reads_nothing() -> None:
     built = model()
-    instruments = [StreamInstrument(built), AttentionInstrument(built)]
+    instruments = [kind(built) for kind in KINDS]
     pass_through(built)
-    assert [instrument.read() for instrument in instruments] == [{}, {}]
+    assert [instrument.read() for instrument in instruments] == [{}] * 4
 
 
 def test_measures() -> None:
@@ -172,3 +176,22 @@ def test_measures() -> None:
     assert likeness(torch.ones(3, 2)) == pytest.approx(1.0)
     assert math.isnan(likeness(torch.ones(1, 2)))
     assert math.isnan(slope([1.0, 0.0]))
+
+
+def test_the_scale_of_logits_by_hand() -> None:
+    built = model()
+    kept: list[Any] = []
+    built.head.register_forward_hook(lambda module, given, out: kept.append(out.detach()))
+    seen = read(LogitInstrument(built), built)
+    centred = kept[0] - kept[0].mean(-1, keepdim=True)
+    assert seen["logit_scale"] == pytest.approx(centred.square().mean().sqrt().item(), rel=1e-5)
+    assert seen["logit_max"] == pytest.approx(kept[0].abs().max().item())
+
+
+def test_a_common_shift_of_all_logits_is_no_scale() -> None:
+    built = model()
+    with torch.no_grad():
+        built.head.weight.copy_(built.head.weight[:1].expand_as(built.head.weight))
+    seen = read(LogitInstrument(built), built)
+    assert seen["logit_scale"] == pytest.approx(0.0, abs=1e-6)
+    assert seen["logit_max"] > 0.1
