@@ -15,10 +15,14 @@ IGNORED = -100
 
 @dataclass(frozen=True)
 class Batch:
-    """Token ids and what is to be predicted at each, both int64 [batch, length]."""
+    """Token ids and what is to be predicted at each, both int64 [batch, length].
+
+    `padding` is true where no token stands, bool [batch, length]; None where all rows are full.
+    """
 
     inputs: np.ndarray
     targets: np.ndarray
+    padding: np.ndarray | None = None
 
 
 class Task(ABC):
@@ -47,6 +51,10 @@ class Task(ABC):
 
         At least the `last` positions must be scored as far as the task scores any.
         """
+
+    def whole(self, rows: np.ndarray, random: np.random.Generator) -> Batch:
+        """A batch for training or validation from rows of seq_len + 1 tokens."""
+        return self.view(rows, self.seq_len, random)
 
     @property
     def vocabulary(self) -> int:
@@ -84,7 +92,7 @@ class Task(ABC):
         random = np.random.default_rng((self.seed, step))
         tokens = self.corpus.train
         starts = random.integers(0, len(tokens) - self.seq_len, size=self.batch_size)
-        return self.view(cut(tokens, starts, self.seq_len + 1), self.seq_len, random)
+        return self.whole(cut(tokens, starts, self.seq_len + 1), random)
 
     def validation(self, batches: int) -> Iterator[Batch]:
         """The same evenly spaced validation windows for every run, up to `batches` batches."""
@@ -95,7 +103,7 @@ class Task(ABC):
         random = np.random.default_rng(0)
         for first in range(0, count, self.batch_size):
             rows = cut(tokens, starts[first : first + self.batch_size], self.seq_len + 1)
-            yield self.view(rows, self.seq_len, random)
+            yield self.whole(rows, random)
 
 
 def cut(tokens: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:

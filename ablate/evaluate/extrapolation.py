@@ -18,6 +18,7 @@ from torch import Tensor
 from ablate.data.tasks import IGNORED, Batch, Task
 from ablate.errors import UserError
 from ablate.model.transformer import Transformer
+from ablate.train.batches import goal, predict
 
 
 @dataclass(frozen=True)
@@ -159,13 +160,21 @@ def score_windows(
 ) -> Scores:
     """Score every window with `context` tokens."""
     size = max(1, batch_tokens // context)
-    random = np.random.default_rng(0)
     parts: list[tuple[Tensor, Tensor]] = []
     batches: list[Batch] = []
     for first in range(0, len(layout.ends), size):
         check("")
+        chosen = range(first, min(first + size, len(layout.ends)))
         rows = layout.rows(task.corpus.validation, slice(first, first + size), context)
-        batch = task.view(rows, layout.width, random)
+        # A generator for each window hides the same tokens however windows are batched.
+        views = [
+            task.view(row[None], layout.width, np.random.default_rng(window))
+            for window, row in zip(chosen, rows, strict=True)
+        ]
+        batch = Batch(
+            np.concatenate([view.inputs for view in views]),
+            np.concatenate([view.targets for view in views]),
+        )
         batches.append(batch)
         parts.append(score_batch(model, batch))
     targets = np.concatenate([batch.targets for batch in batches])
@@ -178,12 +187,12 @@ def score_windows(
 def score_batch(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
     """nll and correctness at each position, [rows, length] each, on the CPU."""
     device = model.embedding.weight.device
-    goal = torch.from_numpy(batch.targets).to(device)
-    logits = model(torch.from_numpy(batch.inputs).to(device)).float()
+    targets = goal(batch, device)
+    logits = predict(model, batch, device).float()
     nll = F.cross_entropy(
-        logits.flatten(0, 1), goal.flatten(), reduction="none", ignore_index=IGNORED
+        logits.flatten(0, 1), targets.flatten(), reduction="none", ignore_index=IGNORED
     )
-    return nll.view_as(goal).cpu(), (logits.argmax(-1) == goal).cpu()
+    return nll.view_as(targets).cpu(), (logits.argmax(-1) == targets).cpu()
 
 
 def position_curve(

@@ -3,14 +3,16 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ablate.build import Bench
-from ablate.data.tasks import Task
+from ablate.data.tasks import Batch, Task
 from ablate.evaluate.check_stream import Stream
 from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
+from ablate.train.batches import goal, predict
 from ablate.train.instruments import GradientNorms
 from ablate.train.measures import rms
 
@@ -71,31 +73,32 @@ class Depth:
     kept: float
 
 
-def first_batch(task: Task, tokens: int) -> tuple[Tensor, Tensor]:
-    """Inputs and targets of the first step: as many rows as `tokens` allows, one at least."""
+def first_batch(task: Task, tokens: int) -> Batch:
+    """The batch of the first step: as many rows as `tokens` allows, one at least."""
     batch = task.batch(1)
     rows = max(1, tokens // batch.inputs.shape[1])
-    return torch.from_numpy(batch.inputs[:rows]), torch.from_numpy(batch.targets[:rows])
+    padding = None if batch.padding is None else batch.padding[:rows]
+    return Batch(batch.inputs[:rows], batch.targets[:rows], padding)
 
 
 @torch.no_grad()
 def measure_first_loss(bench: Bench, tokens: int) -> FirstLoss:
     """The first loss over some tokens of the first batch, in training mode."""
-    inputs, targets = first_batch(bench.task, tokens)
-    logits, hidden = train_forward(bench, inputs)
-    return explain(bench, inputs, targets, logits, hidden)
+    batch = first_batch(bench.task, tokens)
+    logits, hidden = train_forward(bench, batch)
+    return explain(bench, batch, logits, hidden)
 
 
 def measure_depth(bench: Bench, tokens: int) -> Depth:
     """One forward and backward pass of the first batch; leaves no gradient behind."""
-    inputs, targets = first_batch(bench.task, tokens)
+    batch = first_batch(bench.task, tokens)
     norms, stream = GradientNorms(bench.model.blocks), Stream(bench.model)
     try:
-        logits, hidden = train_forward(bench, inputs)
-        token_loss(logits, targets.to(logits.device)).backward()
+        logits, hidden = train_forward(bench, batch)
+        token_loss(logits, goal(batch, logits.device)).backward()
         named = list(bench.model.named_parameters())
         return Depth(
-            first=explain(bench, inputs, targets, logits.detach(), hidden),
+            first=explain(bench, batch, logits.detach(), hidden),
             parameters=norms.parameters(),
             inputs=norms.inputs(),
             unreached=[name for name, p in named if p.requires_grad and p.grad is None],
@@ -110,36 +113,38 @@ def measure_depth(bench: Bench, tokens: int) -> Depth:
         bench.model.zero_grad(set_to_none=True)
 
 
-def train_forward(bench: Bench, inputs: Tensor) -> tuple[Tensor, Tensor]:
+def train_forward(bench: Bench, batch: Batch) -> tuple[Tensor, Tensor]:
     """Logits as the first step would have them, and what the head read."""
     read: list[Tensor] = []
     model = bench.model
     handle = model.head.register_forward_pre_hook(lambda _, given: read.append(given[0].detach()))
     try:
         torch.manual_seed(named_seed(bench.task.seed, "dropout/1"))
-        return model.train()(inputs.to(model.embedding.weight.device)), read[0]
+        return predict(model.train(), batch, model.embedding.weight.device), read[0]
     finally:
         handle.remove()
 
 
-def explain(
-    bench: Bench, inputs: Tensor, targets: Tensor, logits: Tensor, hidden: Tensor
-) -> FirstLoss:
+def explain(bench: Bench, batch: Batch, logits: Tensor, hidden: Tensor) -> FirstLoss:
     """The first loss and its causes, from logits [batch, length, vocabulary]."""
-    z, model = logits.float(), bench.model
+    model = bench.model
+    inputs, targets = torch.from_numpy(batch.inputs), torch.from_numpy(batch.targets)
+    padded = np.zeros_like(batch.targets, dtype=bool) if batch.padding is None else batch.padding
+    real = torch.from_numpy(~padded)
+    z = logits.float()[real.to(logits.device)]
     counted = targets[targets >= 0]
     shares = torch.bincount(counted, minlength=z.shape[-1]) / max(1, counted.numel())
     spread = z.std(-1).square().mean().sqrt().item()
     means = z.mean(-1)
-    own = z.gather(-1, inputs.to(z.device)[..., None])[..., 0] - means
+    own = z.gather(-1, inputs[real].to(z.device)[..., None])[..., 0] - means
     return FirstLoss(
-        loss=token_loss(z, targets.to(z.device)).item(),
+        loss=token_loss(logits, goal(batch, logits.device)).item(),
         uniform=bench.task.uniform,
         expected=(z.logsumexp(-1) - means).mean().item() - math.log(z.shape[-1]),
         error=spread * shares.square().sum().sqrt().item(),
         spread=spread,
         own=own.mean().item(),
-        stream=rms([hidden]),
+        stream=rms([hidden[real.to(hidden.device)]]),
         tied=model.head.weight is model.embedding.weight,
         normed=not isinstance(model.final_norm, nn.Identity),
         width=model.shape.width,

@@ -16,6 +16,7 @@ from ablate.errors import UserError
 from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
 from ablate.train import checkpoints
+from ablate.train.batches import goal, predict
 from ablate.train.instruments import GradientNorms, norm_of
 from ablate.train.listeners import Listener
 from ablate.train.probes import Instrument, Reading
@@ -158,9 +159,8 @@ class Trainer:
         total, count = 0.0, 0
         with torch.inference_mode():
             for batch in self.task.validation(self.settings.validation_batches):
-                inputs, targets = self._on_device(batch)
-                scored = int((targets != IGNORED).sum())
-                total += token_loss(self.model(inputs), targets).item() * scored
+                scored = int((batch.targets != IGNORED).sum())
+                total += self._loss(batch).item() * scored
                 count += scored
         self.model.train()
         return total / count
@@ -172,8 +172,8 @@ class Trainer:
         torch.manual_seed(named_seed(settings.seed, f"dropout/{step}"))
         logging = step == 1 or step % settings.log_every == 0 or step == settings.steps
         self._watch(logging)
-        inputs, targets = self._on_device(self.task.batch(step))
-        loss = token_loss(self.model(inputs), targets)
+        batch = self.task.batch(step)
+        loss = self._loss(batch)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         value = loss.item()
@@ -183,7 +183,7 @@ class Trainer:
             "step": step,
             "loss": value,
             "lr": self.schedule.rate(step),
-            "tokens": step * inputs.numel(),
+            "tokens": step * batch.inputs.size,
             "grad_norm": norm,
             "clipped": settings.clip is not None and norm > settings.clip,
         }
@@ -253,8 +253,6 @@ class Trainer:
         for listener in self.listeners:
             listener.validate(step, value)
 
-    def _on_device(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        return (
-            torch.from_numpy(batch.inputs).to(self.device),
-            torch.from_numpy(batch.targets).to(self.device),
-        )
+    def _loss(self, batch: Batch) -> torch.Tensor:
+        logits = predict(self.model, batch, self.device)
+        return token_loss(logits, goal(batch, self.device))

@@ -75,6 +75,23 @@ def test_masking_hides_its_share_and_nothing_else() -> None:
     assert kept == pytest.approx(0.1 + 0.1 / 50, abs=0.02)
 
 
+def test_padded_rows_end_at_unequal_lengths_and_are_scored_where_they_are_real() -> None:
+    task = MaskedLanguageModelling(corpus(), seq_len=20, batch_size=6, seed=0, padding=0.5)
+    batches = [*(task.batch(step) for step in range(1, 100)), *task.validation(3)]
+    padding = np.concatenate([b.padding for b in batches if b.padding is not None])
+    inputs = np.concatenate([b.inputs for b in batches])
+    scored = np.concatenate([b.targets for b in batches]) != IGNORED
+    lengths = (~padding).sum(axis=1)
+    assert set(lengths) == set(range(10, 21))
+    assert (np.diff(padding.astype(int), axis=1) >= 0).all()
+    assert (inputs[padding] == task.vocabulary - 1).all()
+    assert inputs[~padding].max() == task.vocabulary - 2
+    assert not (scored & padding).any()
+    assert (scored.sum(axis=1) == np.floor(0.15 * lengths + 0.5)).all()
+    assert make(MaskedLanguageModelling).batch(1).padding is None
+    assert task.vocabulary == make(MaskedLanguageModelling).vocabulary + 1
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_validation_is_the_same_for_every_seed_and_never_overlaps(kind: type[Task]) -> None:
     one, two = list(make(kind).validation(3)), list(make(kind, seed=5).validation(3))
@@ -104,3 +121,5 @@ def test_too_small_a_corpus_and_an_impossible_share_are_refused() -> None:
         make(LanguageModelling, length=20)
     with pytest.raises(UserError, match="share=2"):
         MaskedLanguageModelling(corpus(), seq_len=20, batch_size=1, seed=0, share=2.0)
+    with pytest.raises(UserError, match="padding=1"):
+        MaskedLanguageModelling(corpus(), seq_len=20, batch_size=1, seed=0, padding=1.0)

@@ -1,0 +1,51 @@
+"""Padded batches of unequal lengths, from the task to the loss."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from ablate.build import build_model, build_task
+from ablate.catalogue import config_folder
+from ablate.compose import Composer
+from ablate.data.tasks import Batch
+from ablate.model.transformer import token_loss
+from ablate.train.batches import goal, predict
+from tests.conftest import TINY
+from tests.data.test_tasks import corpus
+
+CPU = torch.device("cpu")
+
+
+@cache
+def usual() -> dict[str, Any]:
+    composer = Composer()
+    with composer.session():
+        (job,) = composer.jobs([*TINY, "task=mlm", "task.padding=0.5"], sweep=False)
+        config, _ = composer.one(job)
+    return config
+
+
+def loss_with(fill: int, norm_layer: str) -> float:
+    """The loss in training mode of the first batch with `fill` in its padded places."""
+    text = (config_folder() / "norm_layer" / f"{norm_layer}.yaml").read_text(encoding="utf-8")
+    config = {**usual(), "norm_layer": yaml.safe_load(text)}
+    task = build_task(config, corpus())
+    torch.manual_seed(0)
+    model = build_model(config, task.vocabulary, causal=False).train()
+    batch = task.batch(1)
+    assert batch.padding is not None
+    filled = Batch(np.where(batch.padding, fill, batch.inputs), batch.targets, batch.padding)
+    return token_loss(predict(model, filled, CPU), goal(filled, CPU)).item()
+
+
+@pytest.mark.parametrize("norm_layer", ["layernorm", "masked_batchnorm"])
+def test_what_stands_in_padding_changes_no_loss(norm_layer: str) -> None:
+    assert loss_with(3, norm_layer) == pytest.approx(loss_with(7, norm_layer), abs=1e-6)
+
+
+def test_a_plain_batch_norm_sees_padding() -> None:
+    assert loss_with(3, "batchnorm") != pytest.approx(loss_with(7, "batchnorm"), abs=1e-4)
