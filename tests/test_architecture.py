@@ -27,6 +27,7 @@ MAY_IMPORT = {
     },
     "report": {
         "ablate.report",
+        "ablate.catalogue",
         "ablate.record",
         "ablate.labels",
         "ablate.lock",

@@ -6,7 +6,7 @@ A new column is a row in `COLUMNS`; tables, sorting, formats and the help read n
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from ablate.report.statistics import Scale
 
@@ -19,6 +19,7 @@ class Missing(Enum):
 
 
 Value = float | Missing
+Better = Literal["", "lower", "higher"]
 Record = dict[str, Any]
 
 
@@ -36,6 +37,8 @@ class Column:
     signed: bool = False
     # The value belongs to a finished training: runs that did not end as "done" are not averaged in.
     trained: bool = False
+    better: Better = ""  # "": neither; arms are not judged by it
+    unit: str = ""
 
 
 def _at(*path: str) -> Callable[[Record], Value]:
@@ -81,10 +84,16 @@ def _at_context(key: str, factor: float) -> Callable[[Record], Value]:
 
 FACTORS: dict[str, float] = {"halfL": 0.5, "L": 1, "2L": 2, "4L": 4, "8L": 8}
 OUTCOME, START, LENGTH = "outcome", "first step", "length"
-CONTEXTS = (
-    ("acc", "accuracy", "share of the targets predicted right"),
-    ("nll", "nll", "cross-entropy of the targets, nats per token"),
-    ("ret", "retention", "(accuracy - unigram's) / (accuracy at L - unigram's)"),
+CONTEXTS: tuple[tuple[str, str, str, Better, str], ...] = (
+    ("acc", "accuracy", "share of the targets predicted right", "higher", "accuracy"),
+    ("nll", "nll", "cross-entropy of the targets, nats per token", "lower", "nats"),
+    (
+        "ret",
+        "retention",
+        "(accuracy - unigram's) / (accuracy at L - unigram's)",
+        "higher",
+        "retention",
+    ),
 )
 
 
@@ -98,8 +107,10 @@ def _contexts() -> list[Column]:
             extract=_at_context(key, factor),
             panel=LENGTH if short == "acc" and name != "halfL" else "",
             trained=True,
+            better=better,
+            unit=unit,
         )
-        for short, key, meaning in CONTEXTS
+        for short, key, meaning, better, unit in CONTEXTS
         for name, factor in FACTORS.items()
     ]
 
@@ -112,6 +123,8 @@ COLUMNS: tuple[Column, ...] = (
         _at("loss", "validation"),
         OUTCOME,
         trained=True,
+        better="lower",
+        unit="nats",
     ),
     Column(
         "first_loss",
@@ -150,6 +163,8 @@ COLUMNS: tuple[Column, ...] = (
         "training loss, mean of the last tenth of the steps, nats per token",
         _at("loss", "final"),
         trained=True,
+        better="lower",
+        unit="nats",
     ),
     Column(
         "best_loss",
@@ -157,6 +172,8 @@ COLUMNS: tuple[Column, ...] = (
         "lowest validation loss seen while training, nats per token",
         _at("loss", "best"),
         trained=True,
+        better="lower",
+        unit="nats",
     ),
     Column(
         "unigram",

@@ -1,0 +1,99 @@
+"""From runs to what can be said of them: arms, contrasts, effects, counts and sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ablate.errors import UserError
+from ablate.report.arms import Arm, against_baseline, choose_baseline, grouped
+from ablate.report.collect import Run
+from ablate.report.columns import BY_KEY, Column
+from ablate.report.contrasts import Contrast, Judge, judged
+from ablate.report.effects import interactions, main_effects
+from ablate.report.outcomes import outcomes
+from ablate.report.sentences import Sentence, sentences
+from ablate.report.settings import check_keys, parse_where
+
+MARGIN = 0.02  # nats, or accuracy as a share: delta of science.md, section 4
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a set of runs says about one metric. Differences are in its unit.
+
+    `effects` are main effects, `interactions` two-way ones, each a family of its own for Holm's
+    correction, as are the `contrasts` with the baseline arm.
+    """
+
+    metric: str
+    meaning: str
+    unit: str
+    higher_is_better: bool
+    margin: float
+    factors: tuple[str, ...]
+    arms: tuple[Arm, ...]
+    baseline: str | None
+    baseline_reason: str
+    contrasts: tuple[Contrast, ...]
+    effects: tuple[Contrast, ...]
+    interactions: tuple[Contrast, ...]
+    sentences: tuple[Sentence, ...]
+
+
+def analyse(
+    runs: Sequence[Run],
+    *,
+    by: Sequence[str] = (),
+    baseline: str | None = None,
+    metric: str = "val_loss",
+    margin: float = MARGIN,
+) -> Analysis:
+    """Analyse the runs that have a record; damaged ones are left to the table.
+
+    `by` are the keys that make a group, by default all that differ; `baseline` is a text such as
+    "pos=rope,norm=pre". Raises UserError for a metric, key or baseline that is not there.
+    """
+    column = judged_column(metric)
+    found = outcomes(runs, column)
+    factors = list(found[0].levels) if found else []
+    check_keys(by, factors, "--by", factors)
+    keys = list(by) or factors
+    groups = grouped(found, keys)
+    base, reason = choose_baseline(groups, _conditions(baseline))
+    judge = Judge(margin, column.better == "higher")
+    contrasts = judged(against_baseline(groups, base, keys, factors), judge) if base else []
+    reference = dict(base.outcomes[0].levels) if base else {}
+    effects = judged(main_effects(found, factors, reference), judge)
+    crossed = judged(interactions(found, factors, reference), judge)
+    return Analysis(
+        metric=metric,
+        meaning=column.meaning,
+        unit=column.unit,
+        higher_is_better=judge.higher,
+        margin=margin,
+        factors=tuple(factors),
+        arms=tuple(group.arm for group in groups),
+        baseline=base.arm.label if base else None,
+        baseline_reason=reason,
+        contrasts=tuple(contrasts),
+        effects=tuple(effects),
+        interactions=tuple(crossed),
+        sentences=tuple(sentences(contrasts, effects, crossed, column.unit, judge)),
+    )
+
+
+def judged_column(metric: str) -> Column:
+    """Return the column of a metric that can be better or worse. Raises UserError for another."""
+    known = [column.key for column in BY_KEY.values() if column.better]
+    check_keys([metric], known, "--metric", known)
+    return BY_KEY[metric]
+
+
+def _conditions(baseline: str | None) -> dict[str, list[str]]:
+    """Turn "pos=rope,norm=pre" into values by key."""
+    if not baseline:
+        return {}
+    parts = baseline.split(",")
+    for part in parts:
+        if not all(part.partition("=")):
+            raise UserError(f"--baseline {part}: expected KEY=VALUE[,KEY=VALUE], as in pos=rope")
+    return {key: values[:1] for key, values in parse_where(parts).items()}

@@ -1,0 +1,157 @@
+"""Contrasts with their verdicts: an arm against the baseline, a level against a level.
+
+The verdict follows science.md, section 4. Runs that diverged are no numbers but results: a mean
+over those that are left says nothing good of an arm of which the others diverged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ablate.report.inference import LEVEL, Difference, difference, fisher, holm
+from ablate.report.outcomes import Cells, Matched, matched
+
+Kind = Literal["arm", "main", "interaction"]
+Verdict = Literal[
+    "better",  # by more than the margin
+    "worse",  # by more than the margin
+    "equivalent",  # the difference is smaller than the margin
+    "undecided",  # there is a difference; whether it exceeds the margin is open
+    "not distinguishable",
+    "diverges more",
+    "diverges less",
+    "too few seeds",
+    "nothing to compare",
+]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """`name` less `against`, in the metric's unit; the sign is the metric's, not "better".
+
+    For an interaction it is how much the first factor's difference grows with the second's, of
+    either sign: its verdicts "better" and "worse" read as that sign. `p_holm` and the verdict are
+    over the contrasts of one kind. `diverged` are (name, against) of `of` pairs.
+    """
+
+    kind: Kind
+    factors: tuple[str, ...]
+    name: str
+    against: str
+    levels: tuple[str, ...]
+    references: tuple[str, ...]
+    difference: Difference
+    p_holm: float | None
+    verdict: Verdict
+    seeds: tuple[Any, ...]
+    cells: int
+    left_out: int
+    unpaired: int
+    diverged: tuple[int, ...]
+    stuck: tuple[int, ...]
+    of: int
+    p_diverged: float | None
+    undefined: bool
+
+
+@dataclass(frozen=True)
+class Judge:
+    """How values are judged: the margin in the metric's unit, and whether higher is better."""
+
+    margin: float
+    higher: bool
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is compared, by name, before it is judged."""
+
+    kind: Kind
+    factors: tuple[str, ...]
+    levels: tuple[str, ...]
+    references: tuple[str, ...]
+    name: str
+    against: str
+    signs: tuple[int, ...]
+    sides: tuple[Cells, ...]
+
+
+def judged(pairs: Sequence[Pair], judge: Judge) -> list[Contrast]:
+    """Return the contrasts of one family, with Holm's correction over all of them."""
+    found = [matched(pair.signs, pair.sides) for pair in pairs]
+    tests = [difference(one.values, judge.margin) for one in found]
+    counts = [_counts(one) for one in found]
+    plain = holm([test.p for test in tests])
+    margins = holm([test.p_margin for test in tests])
+    equal = holm([test.p_equivalence for test in tests])
+    counted = holm(counts)
+    contrasts = []
+    for place, (pair, match, test) in enumerate(zip(pairs, found, tests, strict=True)):
+        holms = (plain[place], margins[place], equal[place], counted[place])
+        contrasts.append(
+            Contrast(
+                kind=pair.kind,
+                factors=pair.factors,
+                name=pair.name,
+                against=pair.against,
+                levels=pair.levels,
+                references=pair.references,
+                difference=test,
+                p_holm=plain[place],
+                verdict=_verdict(pair, match, test, holms, judge),
+                seeds=tuple(match.seeds),
+                cells=match.cells,
+                left_out=match.left_out,
+                unpaired=match.unpaired,
+                diverged=tuple(match.diverged),
+                stuck=tuple(match.stuck),
+                of=match.of,
+                p_diverged=counts[place],
+                undefined=match.undefined,
+            )
+        )
+    return contrasts
+
+
+def _counts(match: Matched) -> float | None:
+    """Fisher's p of a difference between two sides in how many runs diverged."""
+    if len(match.diverged) != 2 or not any(match.diverged):
+        return None
+    first, second = match.diverged
+    return fisher(first, match.of, second, match.of)
+
+
+def _verdict(
+    pair: Pair,
+    match: Matched,
+    test: Difference,
+    holms: tuple[float | None, ...],
+    judge: Judge,
+) -> Verdict:
+    plain, margin, equal, counted = (1.0 if p is None else p for p in holms)
+    if counted <= LEVEL:
+        return "diverges more" if match.diverged[0] > match.diverged[1] else "diverges less"
+    if test.mean is None:
+        return "undecided" if any(match.diverged) else "nothing to compare"
+    if test.p is None:
+        return "too few seeds"
+    wanted = test.mean > 0 if judge.higher or pair.kind == "interaction" else test.mean < 0
+    word: Verdict = "not distinguishable"
+    if margin <= LEVEL:
+        word = "better" if wanted else "worse"
+    elif equal <= LEVEL:
+        word = "equivalent"
+    elif plain <= LEVEL:
+        word = "undecided"
+    return _on_survivors(word, pair, match)
+
+
+def _on_survivors(word: Verdict, pair: Pair, match: Matched) -> Verdict:
+    """Take back what the pairs that finished say in favour of a side of which others diverged."""
+    if not any(match.alone):
+        return word
+    if pair.kind != "interaction":
+        first, second = match.alone
+        if (word == "worse" and second == 0) or (word == "better" and first == 0):
+            return word
+    return "undecided" if word in ("better", "worse", "equivalent") else word
