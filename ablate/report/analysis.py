@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 from ablate.errors import UserError
 from ablate.report.arms import Arm, against_baseline, choose_baseline, grouped
+from ablate.report.choosing import Choice, choose
 from ablate.report.collect import Run
 from ablate.report.columns import BY_KEY, Column
 from ablate.report.contrasts import Contrast, Judge, judged
+from ablate.report.counts import Count, counted
 from ablate.report.effects import interactions, main_effects
+from ablate.report.findings import ArmFinding, findings
+from ablate.report.ledger import Flag, LedgerRow, flags, ledger
 from ablate.report.outcomes import outcomes
+from ablate.report.sensitivity import Sensitivity, sensitivities
 from ablate.report.sentences import Sentence, sentences
 from ablate.report.settings import check_keys, parse_where
 
@@ -21,7 +26,8 @@ class Analysis:
     """What a set of runs says about one metric. Differences are in its unit.
 
     `effects` are main effects, `interactions` two-way ones, each a family of its own for Holm's
-    correction, as are the `contrasts` with the baseline arm.
+    correction, as are the `contrasts` with the baseline arm and the `counts`. `choices` are the
+    learning rates (or other values) chosen per arm, on seeds that nothing else here is made of.
     """
 
     metric: str
@@ -36,6 +42,12 @@ class Analysis:
     contrasts: tuple[Contrast, ...]
     effects: tuple[Contrast, ...]
     interactions: tuple[Contrast, ...]
+    counts: tuple[Count, ...]
+    sensitivities: tuple[Sensitivity, ...]
+    choices: tuple[Choice, ...]
+    ledger: tuple[LedgerRow, ...]
+    flags: tuple[Flag, ...]
+    findings: tuple[ArmFinding, ...]
     sentences: tuple[Sentence, ...]
 
 
@@ -46,17 +58,25 @@ def analyse(
     baseline: str | None = None,
     metric: str = "val_loss",
     margin: float = MARGIN,
+    choose_key: str | None = None,
+    selection_seeds: Sequence[str] = (),
 ) -> Analysis:
     """Analyse the runs that have a record; damaged ones are left to the table.
 
-    `by` are the keys that make a group, by default all that differ; `baseline` is a text such as
-    "pos=rope,norm=pre". Raises UserError for a metric, key or baseline that is not there.
+    `by` are the keys that make a group, by default all that differ (of those given, one that does
+    not differ makes none); `baseline` is a text such as
+    "pos=rope,norm=pre". With `choose_key` (say "lr") its best value is chosen for each arm on the
+    `selection_seeds`, and the rest is told of the other seeds alone. Raises UserError for a metric,
+    key, seed or baseline that is not there.
     """
     column = judged_column(metric)
-    found = outcomes(runs, column)
-    factors = list(found[0].levels) if found else []
-    check_keys(by, factors, "--by", factors)
-    keys = list(by) or factors
+    everything = found = outcomes(runs, column)
+    factors = every_factor = list(found[0].levels) if found else []
+    choices: list[Choice] = []
+    if choose_key is not None and found:
+        found, choices = choose(found, factors, choose_key, selection_seeds)
+        factors = [factor for factor in factors if factor != choose_key]
+    keys = [key for key in by if key in factors] or factors
     groups = grouped(found, keys)
     base, reason = choose_baseline(groups, _conditions(baseline))
     judge = Judge(margin, column.better == "higher")
@@ -64,6 +84,7 @@ def analyse(
     reference = dict(base.outcomes[0].levels) if base else {}
     effects = judged(main_effects(found, factors, reference), judge)
     crossed = judged(interactions(found, factors, reference), judge)
+    rows = ledger(groups, factors, choices)
     return Analysis(
         metric=metric,
         meaning=column.meaning,
@@ -77,6 +98,12 @@ def analyse(
         contrasts=tuple(contrasts),
         effects=tuple(effects),
         interactions=tuple(crossed),
+        counts=tuple(counted(effects)),
+        sensitivities=tuple(sensitivities(everything, every_factor)),
+        choices=tuple(choices),
+        ledger=tuple(rows),
+        flags=tuple(flags(rows, factors)),
+        findings=tuple(findings(groups)),
         sentences=tuple(sentences(contrasts, effects, crossed, column.unit, judge)),
     )
 
