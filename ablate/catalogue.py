@@ -84,6 +84,7 @@ class Catalogue:
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self.folders = [config_folder(), *folders]
+        self._read: dict[Path, Choice] = {}
 
     def groups(self) -> list[str]:
         """Names of all groups that have a choice, components first."""
@@ -102,7 +103,9 @@ class Catalogue:
     def choice(self, group: str, name: str) -> Choice | None:
         """A choice with its comments and options."""
         path = self.path(group, name)
-        return read_choice(group, path) if path else None
+        if path and path not in self._read:
+            self._read[path] = read_choice(group, path)
+        return self._read[path] if path else None
 
     def defaults(self) -> dict[str, Any]:
         """The plain default values and sub-trees of run.yaml."""

@@ -1,32 +1,26 @@
 """From a command line to checked, composed configs, with errors in words before anything runs."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra import compose, initialize_config_dir
+from hydra import initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from ablate.bases import Bases
 from ablate.catalogue import COMPONENTS, Catalogue, config_folder, nearest
-from ablate.config import RunConfig, check_ranges, flatten, plain, shown
+from ablate.config import RunConfig, check_ranges, plain
 from ablate.errors import UserError
-from ablate.identity import Identity, identify
-
-TYPE_WORDS = {
-    "Integer": "a whole number",
-    "Float": "a number",
-    "Boolean": "true or false",
-    "String": "a word",
-}
+from ablate.identity import Identity, identify, named
+from ablate.mistakes import Mistakes
 
 
 def register() -> None:
@@ -52,15 +46,6 @@ def check_values(override: Override) -> None:
         raise UserError(f"{override.input_line}: no value lies in this range")
 
 
-def quoted(folder: Path) -> str:
-    """A folder as an address that Hydra reads whole, whatever signs are in its name.
-
-    >>> quoted(Path("/my, own"))
-    "'file:///my, own'"
-    """
-    return f"'file://{folder}'" if "'" not in str(folder) else f'"file://{folder}"'
-
-
 class Composer:
     """Composes configs from overrides over the shipped and the user's config folders."""
 
@@ -78,6 +63,10 @@ class Composer:
                         "give your choice another name"
                     )
         register()
+        self.mistakes = Mistakes(self.catalogue)
+        self._bases = Bases(self.folders)
+        self._parser = OverridesParser.create()
+        self._read: dict[str, Override] = {}
 
     def jobs(self, overrides: Sequence[str], *, sweep: bool) -> list[list[str]]:
         """The overrides of every run that the command asks for, one list a run.
@@ -105,21 +94,25 @@ class Composer:
         with initialize_config_dir(str(config_folder()), job_name="ablate", version_base="1.3"):
             yield
 
-    def one(self, job: Sequence[str]) -> tuple[DictConfig, dict[str, Any], Identity]:
-        """Compose one run: Hydra's config, the same in plain data, and its identity."""
-        search = [f"hydra.searchpath=[{','.join(map(quoted, self.folders))}]"]
-        extra = search if self.folders else []
+    def one(self, job: Sequence[str]) -> tuple[dict[str, Any], Identity]:
+        """Compose one run: its config in plain data, and its identity."""
         try:
-            composed = compose("run", [*job, *extra], return_hydra_config=True)
-            config = plain(composed)
+            base = self._bases.of([o for o in map(self._parse, job) if not self._bases.is_value(o)])
+            values = [o for o in map(self._parse, job) if self._bases.is_value(o)]
+            config = base.with_values(values)
         except (HydraException, OmegaConfBaseException, ValueError) as error:
-            raise UserError(self._explain(error, job)) from error
+            raise UserError(self.mistakes.explain(error, job)) from error
         except yaml.YAMLError as error:
             raise UserError(f"not YAML: {' '.join(str(error).split())}") from error
         check_ranges(config)
-        return composed, config, identify(composed, config)
+        return config, named(config, base.chosen, self.catalogue)
 
     def _parse(self, text: str) -> Override:
+        if text not in self._read:
+            self._read[text] = self._parse_anew(text)
+        return self._read[text]
+
+    def _parse_anew(self, text: str) -> Override:
         bare = text.lstrip("+~")
         if "=" not in text and not text.startswith("~"):
             names = self.catalogue.names(bare)
@@ -129,7 +122,7 @@ class Composer:
                 raise UserError(f"{text}: one command at a time; the rest must be KEY=VALUE")
             raise UserError(f"{text}: write it as KEY=VALUE, for example depth=24")
         try:
-            return OverridesParser.create().parse_override(text)
+            return self._parser.parse_override(text)
         except HydraException as error:
             key, _, value = bare.partition("=")
             if "=" in value:
@@ -154,8 +147,8 @@ class Composer:
         if key in COMPONENTS or self.catalogue.names(key):
             self._check_choice(override)
         elif "/" not in key:
-            if key.split(".")[0] not in COMPONENTS and key not in self._keys():
-                raise UserError(f"{key}: there is no such key.{self._suggest(key)}")
+            if key.split(".")[0] not in COMPONENTS and key not in self.mistakes.known_keys():
+                raise UserError(f"{key}: there is no such key.{self.mistakes.suggest(key)}")
         else:
             groups = self.catalogue.groups()
             raise UserError(f"{key}: there is no such group.{nearest(key, groups)}")
@@ -179,66 +172,3 @@ class Composer:
                     f"{group}={name}: no such choice; choices are {', '.join(names)}."
                     f"{nearest(name, names)}"
                 )
-
-    def _keys(self) -> list[str]:
-        defaults = self.catalogue.defaults()
-        return [*self.catalogue.groups(), *defaults, *flatten(defaults)]
-
-    def _suggest(self, key: str) -> str:
-        options = [
-            f"{group}.{option}"
-            for group in COMPONENTS
-            for name in self.catalogue.names(group)
-            if (choice := self.catalogue.choice(group, name))
-            for option in choice.options
-        ]
-        leaves = [k for k in [*self._keys(), *options] if k.endswith(f".{key}")]
-        close = nearest(key, [*self._keys(), *options])
-        return close or (
-            f" Did you mean {leaves[0]}?" if leaves else " `ablate run --help` lists them."
-        )
-
-    def _explain(self, error: Exception, job: Sequence[str]) -> str:
-        """One or two lines for what Hydra or OmegaConf says."""
-        causes = [error, error.__cause__, error.__context__]
-        text = "\n".join(str(cause) for cause in causes if cause)
-        key_match = re.search(r"full_key: (\S+)", text) or re.search(
-            r"override '?([\w.@/]+)'?", text
-        )
-        key = key_match[1] if key_match else ""
-        given = next((o for o in job if o.lstrip("+").split("=")[0] == key), key)
-        if match := re.search(r"could not be converted to (\w+)", text):
-            return f"{given}: must be {TYPE_WORDS.get(match[1], match[1])}"
-        if "is not a valid bool" in text:
-            return f"{given}: must be true or false"
-        if "to ListConfig" in text or "Invalid value assigned" in text:
-            return f"{given}: must be a list, for example [0.5,1,2]"
-        if "is not Optional" in text:
-            return f"{given}: null is not allowed here"
-        if "not in struct" in text or "not in '" in text:
-            return self._unknown_option(key, job)
-        first = text.strip().split("\n")[0]
-        return f"{given}: {first}" if given and given not in first else first
-
-    def _unknown_option(self, key: str, job: Sequence[str]) -> str:
-        group, _, option = key.partition(".")
-        chosen = next(
-            (o.split("=", 1)[1] for o in reversed(job) if o.split("=")[0] == group),
-            self.catalogue.default_choices().get(group),
-        )
-        choice = self.catalogue.choice(group, str(chosen))
-        if choice is None:
-            return f"{key}: there is no such key.{self._suggest(key)}"
-        owners = [
-            f"{group}={name}"
-            for name in self.catalogue.names(group)
-            if (other := self.catalogue.choice(group, name)) and option in other.options
-        ]
-        elsewhere = f" It is an option of {', '.join(owners)}." if owners else ""
-        if not choice.options:
-            return f"{key}: {group}={chosen} has no options.{elsewhere}"
-        options = ", ".join(f"{group}.{k}={shown(v)}" for k, v in choice.options.items())
-        return (
-            f"{key}: {group}={chosen} has no option {option}; it has {options}."
-            f"{elsewhere or nearest(option, choice.options)}"
-        )

@@ -151,16 +151,27 @@ def divides(config: Mapping[str, Any], key: str, whole_key: str, purpose: str) -
 
 
 def plain(composed: DictConfig) -> dict[str, Any]:
-    """The resolved config without Hydra's node, as plain dicts, lists and numbers.
+    """The resolved config without Hydra's node, as plain dicts, lists and numbers."""
+    return resolved(typed(composed))
+
+
+def typed(composed: DictConfig) -> DictConfig:
+    """A config without Hydra's node, each of its values with a type; no key can be added to it.
 
     Merging it into the schema rejects whatever a `+key=value` may have slipped in.
     """
     keys = [str(key) for key in composed if key != "hydra"]
-    content = OmegaConf.to_container(OmegaConf.masked_copy(composed, keys), resolve=True)
-    typed = OmegaConf.merge(OmegaConf.structured(RunConfig), OmegaConf.create(content))
-    merged = OmegaConf.to_container(typed, resolve=True, throw_on_missing=True)
-    assert isinstance(merged, dict)
-    return {str(k): v for k, v in merged.items()}
+    merged = OmegaConf.merge(OmegaConf.structured(RunConfig), OmegaConf.masked_copy(composed, keys))
+    assert isinstance(merged, DictConfig)
+    OmegaConf.set_struct(merged, True)
+    return merged
+
+
+def resolved(config: DictConfig) -> dict[str, Any]:
+    """Plain dicts, lists and numbers; raises an OmegaConfBaseException where one is missing."""
+    content = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    assert isinstance(content, dict)
+    return {str(k): v for k, v in content.items()}
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

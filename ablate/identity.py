@@ -40,30 +40,50 @@ class Identity:
 
 
 def identify(composed: DictConfig, config: Mapping[str, Any]) -> Identity:
-    """Names of a composed config that still holds its `hydra` node; `config` is its plain data.
+@dataclass(frozen=True)
+class Chosen:
+    """What was chosen: a name by group, and for choices inside a choice a name by key."""
+
+    choices: dict[str, str]
+    nested: dict[str, str]
+
+
+def chosen_in(composed: DictConfig) -> Chosen:
+    """The choices of a composed config that still holds its `hydra` node."""
+    found = composed.hydra.runtime.choices
+    return Chosen(
+        choices={g: str(found[g]) for g in COMPONENTS if g in found},
+        nested={
+            key.split("@", 1)[1]: str(value)
+            for key, value in found.items()
+            if "@" in key and key.split("@", 1)[1].split(".")[0] in COMPONENTS
+        },
+    )
+
+
+    """Names of a composed config that still holds its `hydra` node; `config` is its plain data."""
+    sources = [s.path for s in composed.hydra.runtime.config_sources if s.schema == "file"]
+    return named(config, chosen_in(composed), Catalogue([Path(s) for s in sources]))
+
+
+def named(config: Mapping[str, Any], chosen: Chosen, catalogue: Catalogue) -> Identity:
+    """Names of a plain config.
 
     A name lists position, norm, depth, whatever differs from the defaults and the seed; the hash
     is over all keys that change the outcome, and over no path, device or verbosity.
     """
-    chosen = composed.hydra.runtime.choices
-    choices = {g: str(chosen[g]) for g in COMPONENTS if g in chosen}
-    nested = {
-        key.split("@", 1)[1]: str(value)
-        for key, value in chosen.items()
-        if "@" in key and key.split("@", 1)[1].split(".")[0] in COMPONENTS
-    }
-    sources = [s.path for s in composed.hydra.runtime.config_sources if s.schema == "file"]
     kept = {k: v for k, v in config.items() if k not in NOT_IDENTITY}
     seedless = {k: v for k, v in kept.items() if k != "seed"}
-    parts = name_parts(kept, choices, nested, Catalogue([Path(s) for s in sources]))
+    parts = name_parts(kept, chosen.choices, chosen.nested, catalogue)
     readable = ",".join(f"{k}={v}" for k, v in parts.items() if k != "seed")
     readable = shortened(readable, 180)
-    digest = content_hash({"choices": choices, "nested": nested, "config": kept})
-    arm_digest = content_hash({"choices": choices, "nested": nested, "config": seedless})
+    what = {"choices": chosen.choices, "nested": chosen.nested}
+    digest = content_hash({**what, "config": kept})
+    arm_digest = content_hash({**what, "config": seedless})
     return Identity(
         name=f"{readable},seed={kept['seed']}-{digest}",
         arm=f"{readable}-{arm_digest}",
-        choices=choices,
+        choices=chosen.choices,
     )
 
 

@@ -41,7 +41,7 @@ def stepper(overrides: list[str], instruments: bool = False) -> Callable[..., No
     """A function that does one training step of a composed run on random tokens."""
     composer = Composer()
     with composer.session():
-        _, config, _ = composer.one(overrides)
+        config, _ = composer.one(overrides)
     model = build_model(config, VOCABULARY, causal=True)
     initialise(model, part(config, "init")(), 0)
     optimizer = part(config, "optim")().build(model)

@@ -89,7 +89,7 @@ def make_plan(composer: Composer, overrides: Sequence[str], *, sweep: bool) -> l
     plan = []
     with composer.session():
         for job in composer.jobs(overrides, sweep=sweep):
-            _, config, identity = composer.one(job)
+            config, identity = composer.one(job)
             pairs = {k: in_yaml(v) for k, v in (word.split("=", 1) for word in job)}
             plan.append(Planned(pairs, config, identity.name, identity.choices))
     return plan

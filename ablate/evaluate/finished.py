@@ -66,7 +66,7 @@ def open_run(
         # Of a key that stands in both, the later one is meant.
         words = {word.partition("=")[0]: word for word in [*own_overrides(directory), *overrides]}
         (job,) = composer.jobs([*words.values()], sweep=False)
-        _, config, _ = composer.one(job)
+        config, _ = composer.one(job)
     bench = build(config, build_corpus(config))
     try:
         bench.model.load_state_dict(state["model"])

@@ -35,7 +35,7 @@ def make_plan(given: Arguments, composer: Composer) -> list[Planned]:
     plan: dict[Path, Planned] = {}
     with composer.session():
         for job in composer.jobs(given.overrides, sweep=given.multirun):
-            _, config, identity = composer.one(job)
+            config, identity = composer.one(job)
             directory = Path(config["outputs"]) / config["study"] / identity.name
             plan.setdefault(directory, Planned(job, config, identity, directory))
     return list(plan.values())

@@ -191,7 +191,7 @@ def do_run(directory: Path, words: Path) -> tuple[dict[str, Any], list[str]]:
         *("pos=randomized", "evaluate.batches=2", "log.every=1"),
     ]
     with composer.session():
-        _, config, identity = composer.one(overrides)
+        config, identity = composer.one(overrides)
     order = run.Order(config, identity, directory)
     return run.execute(order, lambda order: [told], lambda: False), told.texts
 
