@@ -43,10 +43,10 @@ class Bench:
     optimizer: torch.optim.Optimizer
     schedule: Schedule
     task: Task
-    corpus: TokenizedCorpus
+    corpus: TokenizedCorpus | None  # None where the task makes up its own examples
 
 
-def build(config: Config, corpus: TokenizedCorpus) -> Bench:
+def build(config: Config, corpus: TokenizedCorpus | None) -> Bench:
     """Build the objects of a run; the model is drawn from the seed on the CPU, then moved."""
     task = build_task(config, corpus)
     model = build_model(config, task.vocabulary, causal=task.causal)
@@ -63,8 +63,11 @@ def build(config: Config, corpus: TokenizedCorpus) -> Bench:
     )
 
 
-def check(config: Config, corpus: TokenizedCorpus) -> None:
-    """Raise UserError where a run of this config could not be built; the model takes no memory."""
+def check(config: Config, corpus: TokenizedCorpus | None) -> Task:
+    """Raise UserError where a run of this config could not be built; the model takes no memory.
+
+    The task is returned, so that what is asked of it can be checked too.
+    """
     pick_device(config["device"])
     task = build_task(config, corpus)
     build_schedule(config)
@@ -72,21 +75,38 @@ def check(config: Config, corpus: TokenizedCorpus) -> None:
     part(config, "optim")()
     with torch.device("meta"):
         build_model(config, task.vocabulary, causal=task.causal)
+    return task
+
+
+def needs_corpus(config: Config) -> bool:
+    """Whether the task learns from a corpus; a function, whatever it makes, is given one."""
+    part(config, "task")  # raises for a file that names no class
+    target = locate(config["task"]["_target_"], "task")
+    own = inspect.isclass(target) and issubclass(target, Task)
+    return target.needs_corpus if own else True
 
 
 def build_corpus(
     config: Config, cache: Path | None = None, progress: Callable[[str], None] | None = None
-) -> TokenizedCorpus:
-    """Read the corpus, or its tokens from the cache."""
+) -> TokenizedCorpus | None:
+    """Read the corpus, or its tokens from the cache; None where the task needs none."""
+    if not needs_corpus(config):
+        return None
     corpus = part(config, "corpus")()
     return prepare(corpus, cache, progress)
 
 
-def build_task(config: Config, corpus: TokenizedCorpus) -> Task:
-    """The task on a corpus; raises UserError where the corpus is too small for it."""
+def corpus_key(config: Config) -> str:
+    """Equal for configs whose runs share what `build_corpus` gives."""
+    return repr(config["corpus"]) if needs_corpus(config) else ""
+
+
+def build_task(config: Config, corpus: TokenizedCorpus | None) -> Task:
+    """The task, on a corpus if it needs one; raises UserError where that is too small for it."""
     task = part(config, "task")
+    given = [] if corpus is None else [corpus]
     return task(
-        corpus,
+        *given,
         seq_len=config["seq_len"],
         batch_size=config["batch_size"],
         seed=config["seed"],

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ablate.data.tasks import Batch, Task
+from ablate.data.tasks import Batch, CorpusTask
 
 
-class LanguageModelling(Task):
+class LanguageModelling(CorpusTask):
     """−ln p(t_{i+1} | t_1 .. t_i), at every position of a window."""
 
     causal = True

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ablate.data.store import TokenizedCorpus
-from ablate.data.tasks import IGNORED, Batch, Task
+from ablate.data.tasks import IGNORED, Batch, CorpusTask
 from ablate.errors import UserError
 
 
-class MaskedLanguageModelling(Task):
+class MaskedLanguageModelling(CorpusTask):
     """−ln p(t_i | the window with t_i hidden), for a random share of the tokens, in an encoder.
 
     Of the chosen tokens 80 % are replaced by a mask token of its own, 10 % by a random token, and

@@ -1,4 +1,4 @@
-"""What is learned from a packed stream of tokens: a task turns windows of it into batches."""
+"""What is learned: a task makes batches, from windows of a corpus or by drawing examples."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -25,25 +25,82 @@ class Batch:
     padding: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class Source:
+    """What a task's tokens come from, so that runs can tell whether they learned from the same.
+
+    The numbers of tokens are None where examples are drawn without end.
+    """
+
+    name: str
+    sha256: str
+    vocabulary: int
+    tokens_train: int | None = None
+    tokens_validation: int | None = None
+
+
 class Task(ABC):
-    """Windows of a corpus as something to predict.
+    """What a model is trained on: batches of tokens and what is to be predicted.
 
     A training batch depends on the data seed and the step alone, so that a resumed run sees what
-    it would have seen, and arms of one seed see the same text in the same order.
+    it would have seen, and arms of one seed see the same data in the same order. A task that
+    needs a corpus is constructed with it as the first argument.
     """
 
     causal: ClassVar[bool]
+    needs_corpus: ClassVar[bool]
+
+    def __init__(self, *, seq_len: int, batch_size: int, seed: int) -> None:
+        self.seq_len, self.batch_size, self.seed = seq_len, batch_size, seed
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> int:
+        """Number of tokens that a model must be able to read and predict."""
+
+    @property
+    @abstractmethod
+    def source(self) -> Source:
+        """What the tokens come from."""
+
+    @property
+    def uniform(self) -> float:
+        """ln(vocabulary): the loss of a uniform guess, in nats."""
+        return float(np.log(self.vocabulary))
+
+    @abstractmethod
+    def unigram(self) -> float:
+        """Loss on validation targets of a model that knows only training frequencies, in nats."""
+
+    @abstractmethod
+    def unigram_train(self) -> float:
+        """The same on training targets: what a training curve is held against, in nats."""
+
+    @abstractmethod
+    def batch(self, step: int) -> Batch:
+        """The training batch of optimiser step `step`, from 1, of [batch_size, seq_len]."""
+
+    @abstractmethod
+    def validation(self, batches: int) -> Iterator[Batch]:
+        """The same held-out batches for every run, up to `batches` of them."""
+
+
+class CorpusTask(Task):
+    """Windows of a corpus as something to predict."""
+
+    needs_corpus = True
 
     def __init__(
         self, corpus: TokenizedCorpus, *, seq_len: int, batch_size: int, seed: int
     ) -> None:
+        super().__init__(seq_len=seq_len, batch_size=batch_size, seed=seed)
         require(
             corpus,
             tokens_train=seq_len + 1,
             tokens_validation=seq_len + 1,
             why=f"one window of seq_len={seq_len} and its last target",
         )
-        self.corpus, self.seq_len, self.batch_size, self.seed = corpus, seq_len, batch_size, seed
+        self.corpus = corpus
 
     @abstractmethod
     def view(self, rows: np.ndarray, last: int, random: np.random.Generator) -> Batch:
@@ -62,9 +119,11 @@ class Task(ABC):
         return self.corpus.vocabulary
 
     @property
-    def uniform(self) -> float:
-        """ln(vocabulary): the loss of a uniform guess, in nats."""
-        return float(np.log(self.vocabulary))
+    def source(self) -> Source:
+        """The corpus."""
+        corpus = self.corpus
+        sizes = len(corpus.train), len(corpus.validation)
+        return Source(corpus.name, corpus.sha256, corpus.vocabulary, *sizes)
 
     def unigram(self) -> float:
         """Cross-entropy of the validation tokens under the training frequencies, in nats.

@@ -56,7 +56,7 @@ def measure(run: Finished, overrides: Sequence[str]) -> dict[str, Any]:
     return {
         "overrides": list(overrides),
         "steps_done": run.steps,
-        "corpus": {"name": bench.corpus.name, "sha256": bench.corpus.sha256},
+        "corpus": {"name": bench.task.source.name, "sha256": bench.task.source.sha256},
         "extrapolation": measure_lengths(
             bench, config, lambda doing: print(doing, file=sys.stderr) if doing else None
         ),

@@ -4,18 +4,62 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ablate.build import Bench
-from ablate.evaluate.extrapolation import extrapolate
+from ablate.data.generated.base import GeneratedTask
+from ablate.data.tasks import CorpusTask, Task
+from ablate.errors import UserError
+from ablate.evaluate.exact import exact_match
+from ablate.evaluate.extrapolation import extrapolate, window_layout
 
 
 def measure_lengths(
     bench: Bench, config: Mapping[str, Any], check: Callable[[str], None]
 ) -> dict[str, Any]:
-    """The `extrapolation` of a record; `check` is told what comes next and may raise to stop."""
-    return extrapolate(
-        bench.model,
-        bench.task,
-        multiples=config["evaluate"]["lengths"],
-        windows=config["evaluate"]["windows"],
-        batch_tokens=config["batch_size"] * config["seq_len"],
-        check=check,
-    )
+    """The `extrapolation` of a record; `check` is told what comes next and may raise to stop.
+
+    A text is measured on the same targets at every context, a generated task on examples of every
+    length.
+    """
+    multiples, count = config["evaluate"]["lengths"], config["evaluate"]["windows"]
+    batch_tokens = config["batch_size"] * config["seq_len"]
+    match bench.task:
+        case GeneratedTask() as task:
+            return exact_match(
+                bench.model,
+                task,
+                multiples=multiples,
+                examples=count,
+                batch_tokens=batch_tokens,
+                check=check,
+            )
+        case CorpusTask() as task:
+            return extrapolate(
+                bench.model,
+                task,
+                multiples=multiples,
+                windows=count,
+                batch_tokens=batch_tokens,
+                check=check,
+            )
+    raise UserError(f"task: {type(bench.task).__name__} {NEITHER}")
+
+
+def check_lengths(task: Task, config: Mapping[str, Any]) -> None:
+    """Raise UserError where a task cannot be measured at the lengths that a config asks for.
+
+    Of a generated task there are examples of every length from some on; the rest is undefined.
+    """
+    match task:
+        case GeneratedTask():
+            return
+        case CorpusTask():
+            window_layout(
+                len(task.corpus.validation),
+                seq_len=config["seq_len"],
+                multiples=config["evaluate"]["lengths"],
+                windows=config["evaluate"]["windows"],
+            )
+        case _:
+            raise UserError(f"task: {type(task).__name__} {NEITHER}")
+
+
+NEITHER = "must be a CorpusTask or a GeneratedTask, so that it can be measured at length"

@@ -59,6 +59,9 @@ def continuation(run: Finished, prompt: str, tokens: int, temperature: float, se
 
     Raises UserError where the prompt has no token that the run knows, or is too long for it.
     """
+    if run.bench.corpus is None:
+        name = run.bench.task.source.name
+        raise UserError(f"{run.directory.name}: {name} has tokens of its own and no text")
     model, tokenizer = run.bench.model.eval(), run.bench.corpus.tokenizer
     start = encode(tokenizer, prompt)
     limit = model.position.max_length

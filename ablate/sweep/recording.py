@@ -4,6 +4,7 @@ import math
 import platform
 import subprocess
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -74,16 +75,9 @@ def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any
 
 def describe(result: dict[str, Any], bench: Bench, config: Mapping[str, Any]) -> None:
     """Fill in what is known once the objects are built."""
-    corpus = bench.corpus
     result["parameters"] = count_parameters(bench.model)
     result["flops_per_token"] = flops_per_token(bench.model)
-    result["corpus"] = {
-        "name": corpus.name,
-        "sha256": corpus.sha256,
-        "tokens_train": len(corpus.train),
-        "tokens_validation": len(corpus.validation),
-        "vocabulary": corpus.vocabulary,
-    }
+    result["corpus"] = asdict(bench.task.source)
     result["loss"]["uniform"] = bench.task.uniform
     result["loss"]["unigram"] = bench.task.unigram()
     result["loss"]["unigram_train"] = bench.task.unigram_train()

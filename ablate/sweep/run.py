@@ -122,13 +122,14 @@ def train_and_measure(order: Order, result: dict[str, Any], told: Told) -> None:
     if config["threads"]:
         torch.set_num_threads(config["threads"])
     corpus = build_corpus(config, progress=told.message)
-    begun_with = (result["corpus"] or {}).get("sha256", corpus.sha256)
-    if begun_with != corpus.sha256 and (order.directory / checkpoints.NAME).exists():
+    bench = build(config, corpus)
+    source = bench.task.source
+    begun_with = (result["corpus"] or {}).get("sha256", source.sha256)
+    if begun_with != source.sha256 and (order.directory / checkpoints.NAME).exists():
         raise UserError(
-            f"corpus={corpus.name} is no longer the text that this run began with; "
+            f"{source.name} is no longer what this run began with; "
             "bring it back, or rerun=true begins anew"
         )
-    bench = build(config, corpus)
     describe(result, bench, config)
     trainer = make_trainer(bench, config, order.directory, told.listeners, told.stop)
     resumed_at = trainer.restore()

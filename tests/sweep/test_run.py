@@ -274,7 +274,7 @@ def test_a_half_done_run_does_not_go_on_with_another_text(
     for _ in range(2):
         refused = ablate("run", *line)
         assert refused.returncode == 1
-        assert "no longer the text" in refused.stderr
+        assert "no longer what this run began with" in refused.stderr
         assert "rerun=true" in refused.stderr
     assert not partial.exists()
     text.write_text(words.read_text())

@@ -1,0 +1,135 @@
+"""Tasks of finding something again: associative recall, induction, passkey."""
+
+import numpy as np
+
+from ablate.data.generated.base import OWN, Example, GeneratedTask, Layout, asked, at_least
+from ablate.errors import UserError
+
+NEARNESS = 0.01
+"""Exponent of the power law by which questions follow what they ask for."""
+
+
+class AssociativeRecall(GeneratedTask):
+    """k_1 v_1 .. k_D v_D, then n places of two tokens: D of them ask k_i and hear v_i.
+
+    The other places hold random values, so that each key is bound once and asked once. The place
+    g of a question is drawn, without repeats, with p(g) ∝ g^(0.01 − 1), g = 1 .. n. Multi-query
+    associative recall of Arora et al. 2023 (arXiv 2312.04927), section 4 and its code; there what
+    fills up may be a key too.
+    """
+
+    name = "associative_recall"
+
+    def __init__(
+        self,
+        *,
+        pairs: int,
+        keys: int,
+        values: int,
+        seq_len: int,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        at_least(1, pairs=pairs)
+        at_least(2, keys=keys, values=values)
+        if keys < pairs:
+            raise UserError(f"keys={keys}: fewer than pairs={pairs}, and each pair has its own key")
+        super().__init__(
+            layout=Layout(fixed=2 * pairs - 1, each=2, smallest=pairs),
+            words=keys + values,
+            options={"pairs": pairs, "keys": keys, "values": values},
+            seq_len=seq_len,
+            batch_size=batch_size,
+            seed=seed,
+        )
+        self.pairs, self.keys, self.values = pairs, keys, values
+
+    def example(self, size: int, random: np.random.Generator) -> Example:
+        first_value = OWN + self.keys
+        keys = OWN + random.choice(self.keys, self.pairs, replace=False)
+        places = first_value + random.integers(0, self.values, (self.pairs + size, 2))
+        places[: self.pairs, 0] = keys
+        # The first to ring of clocks with these rates are draws without repeats by these weights.
+        rates = np.arange(1, size + 1) ** (NEARNESS - 1)
+        chosen = (random.exponential(size=size) / rates).argsort()[: self.pairs]
+        places[self.pairs + chosen] = places[: self.pairs]
+        answers = np.zeros(places.shape, dtype=bool)
+        answers[self.pairs + chosen, 1] = True
+        return Example(places.ravel(), answers.ravel())
+
+
+class Induction(GeneratedTask):
+    """x_1 .. x_n x_1 .. x_n: of A B .. A follows B. Olsson et al. 2022 (arXiv 2209.11895).
+
+    Symbols of x are all different; beyond their number they come round in another order. Answers
+    are the tokens of the second half from where its beginning has one earlier match alone.
+    """
+
+    name = "induction"
+
+    def __init__(self, *, symbols: int, seq_len: int, batch_size: int, seed: int) -> None:
+        at_least(2, symbols=symbols)
+        super().__init__(
+            layout=Layout(fixed=-1, each=2, smallest=2),
+            words=symbols,
+            options={"symbols": symbols},
+            seq_len=seq_len,
+            batch_size=batch_size,
+            seed=seed,
+        )
+        self.symbols = symbols
+
+    def example(self, size: int, random: np.random.Generator) -> Example:
+        rounds = -(-size // self.symbols)
+        drawn = [random.permutation(self.symbols) for _ in range(rounds)]
+        half = OWN + np.concatenate(drawn)[:size]
+        tokens = np.concatenate([half, half])
+        return Example(tokens, np.arange(2 * size) >= size + matched(half))
+
+
+def matched(half: np.ndarray) -> int:
+    """How many tokens of a repeated sequence it takes until they match its start alone.
+
+    >>> matched(np.array([5, 7, 6])), matched(np.array([5, 7, 6, 5, 8]))
+    (1, 2)
+    """
+    text = np.concatenate([half, half])
+    starts = np.arange(1, len(half))
+    for count in range(1, len(half)):
+        starts = starts[text[starts + count - 1] == half[count - 1]]
+        if len(starts) == 0:
+            return count
+    return len(half)
+
+
+class Passkey(GeneratedTask):
+    """A key of d digits at a random place in n tokens of filler, to be said at the end:
+
+    f .. f key d_1 .. d_d f .. f ? d_1 .. d_d
+
+    Mohtashami and Jaggi 2023 (arXiv 2305.16300); filler here is random, not one sentence again
+    and again.
+    """
+
+    name = "passkey"
+
+    def __init__(
+        self, *, digits: int, filler: int, seq_len: int, batch_size: int, seed: int
+    ) -> None:
+        at_least(1, digits=digits, filler=filler)
+        super().__init__(
+            layout=Layout(fixed=2 * digits + 1, each=1, smallest=0),
+            words=11 + filler,
+            options={"digits": digits, "filler": filler},
+            seq_len=seq_len,
+            batch_size=batch_size,
+            seed=seed,
+        )
+        self.digits, self.filler = digits, filler
+
+    def example(self, size: int, random: np.random.Generator) -> Example:
+        key, mark = OWN + random.integers(0, 10, self.digits), OWN + 10
+        text = mark + 1 + random.integers(0, self.filler, size)
+        depth = random.integers(0, size + 1)
+        question = np.concatenate([text[:depth], [mark], key, text[depth:]])
+        return asked(question, key, end=False)

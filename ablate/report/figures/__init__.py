@@ -1,0 +1,1 @@
+"""The figures of a report: drawn by matplotlib from records, for a paper and for the page."""

@@ -1,0 +1,61 @@
+"""All figures of a report, and their files."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ablate.errors import UserError
+from ablate.report.analysis import Analysis
+from ablate.report.figures.drawing import Drawing
+from ablate.report.figures.effects import effects
+from ablate.report.figures.gradients import by_depth, over_steps
+from ablate.report.figures.lengths import lengths
+from ablate.report.figures.look import drawing
+from ablate.report.figures.loss import curves, first
+from ablate.report.figures.outcomes import label_grid
+from ablate.report.figures.rates import sensitivity
+from ablate.report.figures.view import View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+DPI = 300
+
+
+def drawings(view: View, analysis: Analysis) -> list[Drawing]:
+    """Return the figures that the runs have the data for."""
+    if not view.series:
+        return []
+    makers = (curves, lengths, sensitivity, label_grid, first, by_depth, over_steps)
+    made = [effects(analysis), *(maker(view) for maker in makers)]
+    return [one for one in made if one is not None]
+
+
+def encoded(figure: "Figure", format_name: str) -> bytes:
+    """Return a figure as a file, the same bytes for the same figure."""
+    file = io.BytesIO()
+    undated = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+    metadata = undated.get(format_name, {"CreationDate": None, "Creator": None, "Producer": None})
+    figure.savefig(file, format=format_name, dpi=DPI, metadata=metadata, facecolor="white")
+    return file.getvalue()
+
+
+def save_all(drawn: list[Drawing], directory: Path) -> list[Path]:
+    """Write every figure as PNG, SVG and PDF and return the files.
+
+    Raises UserError if the folder cannot be written.
+    """
+    files = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for one in drawn:
+            with drawing():
+                figure = one.draw()
+                for format_name in FORMATS:
+                    path = directory / f"{one.name}.{format_name}"
+                    path.write_bytes(encoded(figure, format_name))
+                    files.append(path)
+    except OSError as error:
+        raise UserError(f"--figures {directory}: {error.strerror or error}") from None
+    return files

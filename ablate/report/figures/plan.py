@@ -1,0 +1,108 @@
+"""Which series of a figure stand in which panel, how each is drawn, and the legend."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ablate.report.figures.look import DASHES, GREY, INK, Look
+from ablate.report.figures.view import LINES, PANELS, Panel, Series, View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which series stand in which panel and how each is drawn; None is one of many in grey."""
+
+    panels: list[Panel]
+    looks: dict[int, Look | None]  # by id of the series
+    legend: list[tuple[str, Look]]
+    title: str
+    others: int
+
+    def look(self, series: Series) -> Look | None:
+        """The look of a series, None for one of the others."""
+        return self.looks[id(series)]
+
+
+def layout(view: View, panel_keys: Sequence[str] | None = None) -> Layout:
+    """Return a layout: a colour a value of the first key, a panel a combination of the others.
+
+    Where `panel_keys` are given the panels are theirs, and what remains differs in dashes. Where
+    that makes more panels or lines than can be read, the best arms stand out by name and the
+    others are grey.
+    """
+    colour = view.colour_key
+    if panel_keys is not None:
+        colour = next((key for key in view.keys if key not in panel_keys), colour)
+    rest = [key for key in view.keys if key != colour]
+    by = rest if panel_keys is None else [key for key in panel_keys if key in view.keys]
+    panels = view.panels(by)
+    told_by_colour = max((len(panel.series) for panel in panels), default=0)
+    values = view.values(colour) if colour else []
+    if len(panels) > PANELS:
+        return _best(view, [Panel("", view.series)])
+    if len(values) > LINES or told_by_colour > max(LINES, len(values)):
+        return _best(view, panels)
+    looks = view.looks(colour)
+    found: dict[int, Look | None] = {}
+    legend: dict[str, Look] = {}
+    finer = [key for key in rest if key not in by]
+    for panel in panels:
+        places: dict[str, int] = {}
+        for one in sorted(panel.series, key=lambda one: one.told(finer)):
+            base = looks[one.keys[colour]] if colour else Look(INK, "solid", "o")
+            if finer:
+                place = places.setdefault(one.told(finer), len(places))
+                base = Look(base.colour, DASHES[place % len(DASHES)], base.marker)
+            found[id(one)] = base
+            key = "  ".join(filter(None, (one.keys[colour] if colour else "", one.told(finer))))
+            legend.setdefault(key, base)
+    order = {value: place for place, value in enumerate(values)}
+    entries = sorted(legend.items(), key=lambda item: order.get(item[0].split("  ")[0], 0))
+    return Layout(panels, found, entries, colour or "", 0)
+
+
+def _best(view: View, panels: list[Panel]) -> Layout:
+    """The layout in which only the best arms by validation loss have a colour."""
+    chosen = view.series[:LINES]
+    colour = view.colour_key
+    looks = view.looks(colour)
+    found: dict[int, Look | None] = {id(one): None for one in view.series}
+    legend = []
+    for place, one in enumerate(chosen):
+        look = looks[one.keys[colour]] if colour else Look(INK, "solid", "o")
+        same = sum(looks[other.keys[colour]] == look for other in chosen[:place]) if colour else 0
+        look = Look(look.colour, DASHES[same % len(DASHES)], look.marker)
+        found[id(one)] = look
+        legend.append((one.told(view.keys), look))
+    return Layout(panels, found, legend, f"best {len(chosen)}", len(view.series) - len(chosen))
+
+
+def legend(figure: "Figure", layout: Layout, extra: Sequence[tuple[Any, str]] = ()) -> None:
+    """Put the legend to the right of all axes, or below where its names are long."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Any] = [
+        Line2D([], [], color=look.colour, linestyle=look.dashes, marker=look.marker)
+        for _, look in layout.legend
+    ]
+    names = [name for name, _ in layout.legend]
+    if layout.others:
+        handles.append(Line2D([], [], color=GREY, linewidth=0.8))
+        names.append(f"{layout.others} others")
+    handles += [handle for handle, _ in extra]
+    names += [name for _, name in extra]
+    if len(names) < 2:
+        return
+    widest = max(map(len, names))
+    below = widest > 16
+    figure.legend(
+        handles,
+        names,
+        title=layout.title or None,
+        loc="outside lower center" if below else "outside right upper",
+        ncols=max(1, min(len(names), 96 // (widest + 8))) if below else 1,
+        alignment="left",
+    )

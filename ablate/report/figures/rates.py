@@ -1,0 +1,122 @@
+"""Validation loss against the learning rate."""
+
+from dataclasses import replace
+from functools import partial
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ablate.report.figures.axes import grid, logarithmic, name_rows, reference, zone
+from ablate.report.figures.drawing import Drawing
+from ablate.report.figures.look import GREY, is_number
+from ablate.report.figures.plan import Layout, layout, legend
+from ablate.report.figures.view import Series, View
+from ablate.report.tables import distinct
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KEY = "lr"
+FEWEST = 3  # learning rates that make a curve
+TICKS = 8
+Sweep = dict[float, Series]
+
+
+def sensitivity(view: View) -> Drawing | None:
+    """Validation loss against learning rate, a line for each arm that was tried at three."""
+    sweeps = rate_sweeps(view)
+    if not sweeps:
+        return None
+    lines = [one for one, _ in sweeps]
+    plan = layout(replace(view, series=lines, keys=[key for key in view.keys if key != KEY]))
+    return Drawing(
+        "learning_rate",
+        "Sensitivity to the learning rate",
+        "Validation loss at the end, nats per token, against the learning rate: mean and range over"
+        " the seeds that finished. Crosses in the hatched zone: no seed finished at that rate."
+        " A flat line is a robust arm; compare arms at the best rate of each, chosen on other"
+        " seeds.",
+        partial(_draw, plan, {id(one): sweep for one, sweep in sweeps}),
+    )
+
+
+def rate_sweeps(view: View) -> list[tuple[Series, Sweep]]:
+    """Return for each arm without its learning rate, the series by rate, if there are three."""
+    found: dict[tuple[str, ...], Sweep] = {}
+    if KEY not in view.keys:
+        return []
+    for one in view.series:
+        if is_number(one.keys[KEY]) and float(one.keys[KEY]) > 0:
+            others = tuple(one.keys[key] for key in view.keys if key != KEY)
+            found.setdefault(others, {})[float(one.keys[KEY])] = one
+    # The series of an arm stands for it under its best rate, so that arms keep their order.
+    return [
+        (next(iter(sweep.values())), dict(sorted(sweep.items())))
+        for sweep in found.values()
+        if len(sweep) >= FEWEST
+    ]
+
+
+def _losses(one: Series) -> list[float]:
+    records = [run.record for run in one.runs if run.record["status"] == "done"]
+    losses = (record["loss"]["validation"] for record in records)
+    return [loss for loss in losses if loss is not None]
+
+
+def _draw(plan: Layout, sweeps: dict[int, Sweep]) -> "Figure":
+    figure, (row,) = grid(len(plan.panels), height=2.2)
+    row[0].set_xscale("log")
+    name_rows(row, "validation loss, nats per token")
+    lost = False
+    for axes, panel in zip(row, plan.panels, strict=True):
+        axes.set_title(panel.title)
+        axes.set_xlabel("learning rate")
+        for one in reversed(panel.series):
+            lost |= _draw_sweep(axes, plan, one, sweeps[id(one)])
+    every = [one for sweep in sweeps.values() for one in sweep.values()]
+    unigram = distinct(
+        round(loss, 3)
+        for one in every
+        for run in one.runs
+        if (loss := run.record["loss"]["unigram"]) is not None
+    )
+    if len(unigram) == 1:
+        for axes in row:
+            reference(axes, unigram[0], "unigram" if axes is row[0] else "")
+    if lost:
+        middle = zone(row, "not finished")
+        for axes, panel in zip(row, plan.panels, strict=True):
+            for one in panel.series:
+                look = plan.look(one)
+                rates = [rate for rate, at in sweeps[id(one)].items() if not _losses(at)]
+                axes.plot(
+                    rates,
+                    [middle] * len(rates),
+                    "x",
+                    transform=axes.get_xaxis_transform(),
+                    color=look.colour if look else GREY,
+                )
+    rates = sorted({rate for sweep in sweeps.values() for rate in sweep})
+    if len(rates) <= TICKS:
+        row[0].set_xticks(rates, [f"{rate:g}" for rate in rates])
+        row[0].minorticks_off()
+    else:
+        logarithmic(row[0].xaxis)
+    legend(figure, plan)
+    return figure
+
+
+def _draw_sweep(axes: "Axes", plan: Layout, one: Series, sweep: Sweep) -> bool:
+    """Draw the line of an arm; return whether a rate of it has no finished seed."""
+    known = {rate: losses for rate, at in sweep.items() if (losses := _losses(at))}
+    rates, means = list(known), [fmean(losses) for losses in known.values()]
+    look = plan.look(one)
+    if look is None:
+        axes.plot(rates, means, color=GREY, linewidth=0.7, zorder=2)
+    else:
+        axes.plot(
+            rates, means, color=look.colour, linestyle=look.dashes, marker=look.marker, zorder=3
+        )
+        for rate, losses in known.items():
+            axes.plot([rate] * 2, [min(losses), max(losses)], color=look.colour, linewidth=0.8)
+    return len(known) < len(sweep)
