@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ablate.data.tasks import IGNORED, Batch, Task
+from ablate.data.tasks import IGNORED, Batch, CorpusTask
 from ablate.errors import UserError
 from ablate.model.transformer import Transformer
 from ablate.train.batches import goal, predict
@@ -72,7 +72,7 @@ def window_layout(
 @torch.inference_mode()
 def extrapolate(
     model: Transformer,
-    task: Task,
+    task: CorpusTask,
     *,
     multiples: Sequence[float],
     windows: int,
@@ -152,7 +152,7 @@ class Scores:
 
 def score_windows(
     model: Transformer,
-    task: Task,
+    task: CorpusTask,
     layout: Windows,
     context: int,
     batch_tokens: int,
