@@ -103,7 +103,7 @@ def check_all(plan: Sequence[Planned], composer: Composer) -> list[Any]:
 
     corpora: dict[str, Any] = {}
     for planned in plan:
-        key = repr(planned.config["corpus"])
+        key = build.corpus_key(planned.config)
         with named(planned):
             if key not in corpora:
                 corpora[key] = build.build_corpus(planned.config, progress=say)
@@ -112,7 +112,7 @@ def check_all(plan: Sequence[Planned], composer: Composer) -> list[Any]:
     for number, planned in enumerate(plan, 1):
         if len(plan) > 1:
             say(f"checking {number} of {len(plan)}: {shown(differences(planned, plan))}")
-        cell = make_cell(planned, corpora[repr(planned.config["corpus"])], composer)
+        cell = make_cell(planned, corpora[build.corpus_key(planned.config)], composer)
         title = shown(planned.overrides) or "the defaults"
         checked.append(
             Checked(

@@ -44,26 +44,20 @@ def make_plan(given: Arguments, composer: Composer) -> list[Planned]:
 def check_buildable(plan: Sequence[Planned]) -> None:
     """Raise UserError for a run whose objects cannot be made, before any folder is."""
     from ablate import build
-    from ablate.evaluate.extrapolation import window_layout
+    from ablate.evaluate.lengths import check_lengths
 
     corpora: dict[str, Any] = {}
     checked: set[str] = set()
     for planned in plan:
         config = planned.config
-        key = repr(config["corpus"])
+        key = build.corpus_key(config)
         if key not in corpora:
             corpora[key] = build.build_corpus(config, progress=lambda text: say(text))
         if planned.identity.arm in checked:
             continue
         checked.add(planned.identity.arm)
         try:
-            build.check(config, corpora[key])
-            window_layout(
-                len(corpora[key].validation),
-                seq_len=config["seq_len"],
-                multiples=config["evaluate"]["lengths"],
-                windows=config["evaluate"]["windows"],
-            )
+            check_lengths(build.check(config, corpora[key]), config)
         except UserError as error:
             group, _colon, rest = str(error).partition(": ")
             name = planned.identity.choices.get(group)
