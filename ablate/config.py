@@ -41,6 +41,7 @@ class EvaluateConfig:
     batches: int = MISSING
     windows: int = MISSING
     lengths: list[float] = MISSING
+    protocols: list[str] = MISSING
 
 
 @dataclass
@@ -63,17 +64,20 @@ class PlainConfig:
     kv_heads: int | None = MISSING
     seq_len: int = MISSING
     batch_size: int = MISSING
+    accumulate: int = MISSING
     steps: int = MISSING
     lr: float = MISSING
     clip: float | None = MISSING
     dropout: float = MISSING
     tied: bool = MISSING
     bias: bool = MISSING
+    precision: str = MISSING
     seed: int = MISSING
     study: str = MISSING
     outputs: str = MISSING
     device: str = MISSING
     threads: int | None = MISSING
+    compile: bool = MISSING
     jobs: int | None = MISSING
     rerun: bool = MISSING
     retry: bool = MISSING
@@ -90,13 +94,17 @@ RunConfig = make_dataclass(
     bases=(PlainConfig,),
 )
 
+PRECISIONS = ("float32", "tf32", "bf16")
+
+PROTOCOLS = ("non-overlapping", "sliding-window")
+
 RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
         ("steps", "log.every", "checkpoint.every", "evaluate.every"),
         (lambda v: 1 <= v <= 10**9, "1 to 1000000000"),
     ),
     **dict.fromkeys(
-        ("width", "heads", "batch_size", "evaluate.batches", "evaluate.windows"),
+        ("width", "heads", "batch_size", "accumulate", "evaluate.batches", "evaluate.windows"),
         (lambda v: 1 <= v <= 2**20, "1 to 1048576"),
     ),
     "depth": (lambda v: 1 <= v <= 4096, "1 to 4096"),
@@ -104,6 +112,7 @@ RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "seq_len": (lambda v: 8 <= v <= 2**20, "8 to 1048576"),
     "lr": (lambda v: 0 < v < math.inf, "above 0"),
     "clip": (lambda v: v is None or 0 < v < math.inf, "above 0, or null for no clipping"),
+    "precision": (lambda v: v in PRECISIONS, " or ".join(PRECISIONS)),
     "dropout": (lambda v: 0 <= v < 1, "0 or more and below 1"),
     "seed": (lambda v: 0 <= v < 2**32, "from 0 to 4294967295"),
     "threads": (lambda v: v is None or 1 <= v <= 4096, "1 to 4096, or null for all cores"),
@@ -112,6 +121,10 @@ RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "evaluate.lengths": (
         lambda v: len(v) > 0 and all(0 < m <= 64 for m in v),
         "multiples of seq_len above 0 and up to 64",
+    ),
+    "evaluate.protocols": (
+        lambda v: set(v) <= set(PROTOCOLS),
+        f"a list of what to measure beside the fixed-target protocol: {', '.join(PROTOCOLS)}",
     ),
     "study": (
         lambda v: bool(re.fullmatch(r"[^/\\\0]+", v)) and v not in (".", ".."),
@@ -134,6 +147,7 @@ def check_ranges(config: Mapping[str, Any]) -> None:
         if not allowed(value):
             raise UserError(f"{key}={shown(value)}: must be {words}")
     divides(config, "heads", "width", "each head is equally wide")
+    divides(config, "accumulate", "batch_size", "each part of a batch has equally many rows")
     divides(config, "kv_heads", "heads", "equally many query heads share one")
 
 

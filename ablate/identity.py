@@ -18,6 +18,7 @@ NOT_IDENTITY = (
     "outputs",
     "device",
     "threads",
+    "compile",
     "jobs",
     "run",
     "rerun",
@@ -39,7 +40,6 @@ class Identity:
     choices: dict[str, str]
 
 
-def identify(composed: DictConfig, config: Mapping[str, Any]) -> Identity:
 @dataclass(frozen=True)
 class Chosen:
     """What was chosen: a name by group, and for choices inside a choice a name by key."""
@@ -61,6 +61,7 @@ def chosen_in(composed: DictConfig) -> Chosen:
     )
 
 
+def identify(composed: DictConfig, config: Mapping[str, Any]) -> Identity:
     """Names of a composed config that still holds its `hydra` node; `config` is its plain data."""
     sources = [s.path for s in composed.hydra.runtime.config_sources if s.schema == "file"]
     return named(config, chosen_in(composed), Catalogue([Path(s) for s in sources]))

@@ -150,6 +150,13 @@ def token_loss(
     return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
 
+def summed_loss(
+    logits: Float[Tensor, "batch length vocabulary"], targets: Int[Tensor, "batch length"]
+) -> Float[Tensor, ""]:
+    """The sum that `token_loss` is the mean of; 0 where every target is −100."""
+    return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), reduction="sum")
+
+
 def count_parameters(model: nn.Module) -> int:
     """Trainable numbers, a tied matrix counted once."""
     return sum(p.numel() for p in model.parameters() if p.requires_grad)

@@ -164,6 +164,9 @@ def make_trainer(
         checkpoint_every=config["checkpoint"]["every"],
         evaluate_every=config["evaluate"]["every"],
         validation_batches=config["evaluate"]["batches"],
+        accumulate=config["accumulate"],
+        precision=config["precision"],
+        compiled=config["compile"],
     )
     return Trainer(
         bench.model,

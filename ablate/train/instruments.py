@@ -51,8 +51,12 @@ class GradientNorms:
 
     def inputs(self) -> list[float]:
         """Norm of dLoss/dx at each block's input, since the last forward pass."""
+        return self.squares().sqrt().tolist()
+
+    def squares(self) -> Tensor:
+        """The squares of `inputs`, [blocks]: those of the parts of a batch add up."""
         zero = torch.zeros((), device=next(self.blocks[0].parameters()).device)
-        return torch.stack([zero if n is None else n for n in self._inputs]).sqrt().tolist()
+        return torch.stack([zero if n is None else n for n in self._inputs])
 
     def detach(self) -> None:
         """Remove every hook."""

@@ -4,21 +4,24 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from ablate.data.tasks import IGNORED, Batch, Task
+from ablate.data.tasks import IGNORED, Task
 from ablate.errors import UserError
-from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
 from ablate.train import checkpoints
 from ablate.train.batches import goal, predict
+from ablate.train.distributed import Alone, Processes
+from ablate.train.gradient import Passes
 from ablate.train.instruments import GradientNorms, norm_of
 from ablate.train.listeners import Listener
+from ablate.train.memory import Progress
+from ablate.train.precision import Precision
 from ablate.train.probes import Instrument, Reading
 from ablate.train.schedules import Schedule
 
@@ -38,56 +41,16 @@ class Settings:
     checkpoint_every: int
     evaluate_every: int
     validation_batches: int
-
-
-@dataclass
-class Progress:
-    """What has happened so far; part of the checkpoint, so that a resumed run forgets nothing.
-
-    `seconds` is time on the clock since the first step, `busy` the part spent in optimiser steps.
-    """
-
-    step: int = 0
-    finite: bool = True
-    seconds: float = 0.0
-    busy: float = 0.0
-    losses: list[float] = field(default_factory=list)
-    validation: float | None = None
-    best: float | None = None
-    clipped: int = 0
-    parameters_first: list[float] = field(default_factory=list)
-    inputs_first: list[float] = field(default_factory=list)
-    parameters_sum: list[float] = field(default_factory=list)
-    inputs_sum: list[float] = field(default_factory=list)
-    profiles: int = 0
-    instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def add_reading(self, reading: Reading) -> None:
-        """Take in what the instruments saw at one step: the first, the sum and the last."""
-        for name, values in reading.items():
-            kept = self.instruments.setdefault(name, {"first": values, "sum": None, "count": 0})
-            kept["sum"] = values if kept["sum"] is None else _plus(kept["sum"], values)
-            kept["last"] = values
-            kept["count"] += 1
-
-    def add_profile(self, parameters: list[float], inputs: list[float]) -> None:
-        """Take in one step's gradient norms by block."""
-        if not self.profiles:
-            self.parameters_first, self.inputs_first = parameters, inputs
-            self.parameters_sum, self.inputs_sum = [0.0] * len(parameters), [0.0] * len(inputs)
-        self.parameters_sum = [a + b for a, b in zip(self.parameters_sum, parameters, strict=True)]
-        self.inputs_sum = [a + b for a, b in zip(self.inputs_sum, inputs, strict=True)]
-        self.profiles += 1
-
-
-def _plus(a: Any, b: Any) -> Any:
-    return [_plus(x, y) for x, y in zip(a, b, strict=True)] if isinstance(a, list) else a + b
+    accumulate: int
+    precision: str
+    compiled: bool
 
 
 class Trainer:
     """Trains one model in one directory and tells the listeners.
 
     `stop` is asked between steps; when it says true, a checkpoint is written and Stopped raised.
+    Of several processes each makes one; the first writes checkpoints.
     """
 
     def __init__(
@@ -102,19 +65,29 @@ class Trainer:
         listeners: Sequence[Listener],
         stop: Callable[[], bool],
         instruments: Sequence[Instrument] = (),
+        processes: Processes | None = None,
     ) -> None:
         self.model, self.optimizer, self.schedule = model, optimizer, schedule
         self.task, self.settings, self.directory = task, settings, directory
         self.listeners, self.stop = listeners, stop
         self.device = next(model.parameters()).device
         self.gradient_norms = GradientNorms(blocks)
-        self.instruments = instruments
+        self.instruments, self.processes = instruments, processes or Alone()
+        self.passes = Passes.of(
+            model,
+            self.processes,
+            Precision(settings.precision, self.device),
+            accumulate=settings.accumulate,
+            seed=settings.seed,
+            compiled=settings.compiled,
+        )
         self.progress = Progress()
         self._started = time.perf_counter()
 
     def restore(self) -> int:
         """Go back to the last checkpoint; the steps already done, 0 without one."""
-        state = checkpoints.load(self.directory)
+        first = self.processes.rank == 0
+        state = self.processes.from_first(checkpoints.load(self.directory) if first else None)
         if state is None:
             return 0
         try:
@@ -130,6 +103,8 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint of this moment."""
+        if self.processes.rank:
+            return
         state = {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -142,7 +117,7 @@ class Trainer:
         progress, settings = self.progress, self.settings
         self._started = time.perf_counter() - progress.seconds
         while progress.finite and progress.step < settings.steps:
-            if self.stop():
+            if self.processes.any(self.stop()):
                 self.save()
                 raise Stopped
             if not self._step(progress.step + 1):
@@ -156,27 +131,29 @@ class Trainer:
     def validate(self) -> float:
         """Mean validation loss in nats per token, on the same windows every time."""
         self.model.eval()
+        batches = list(self.task.validation(self.settings.validation_batches))
         total, count = 0.0, 0
         with torch.inference_mode():
-            for batch in self.task.validation(self.settings.validation_batches):
-                scored = int((batch.targets != IGNORED).sum())
-                total += self._loss(batch).item() * scored
-                count += scored
+            # Each process takes its share; all make equally many passes, as sharded models need.
+            for first in range(0, len(batches), self.processes.size):
+                place = first + self.processes.rank
+                batch = batches[min(place, len(batches) - 1)]
+                logits = predict(self.model, batch, self.device)
+                loss = token_loss(logits, goal(batch, self.device)).item()
+                if place < len(batches):
+                    scored = int((batch.targets != IGNORED).sum())
+                    total += loss * scored
+                    count += scored
         self.model.train()
-        return total / count
+        sums = self.processes.sum(torch.tensor([total, count], dtype=torch.float64))
+        return (sums[0] / sums[1]).item()
 
     def _step(self, step: int) -> bool:
         progress, settings, began = self.progress, self.settings, time.perf_counter()
-        # Dropout draws from the global generator; a seed of its own for each step makes a resumed
-        # run draw what it would have drawn.
-        torch.manual_seed(named_seed(settings.seed, f"dropout/{step}"))
         logging = step == 1 or step % settings.log_every == 0 or step == settings.steps
         self._watch(logging)
         batch = self.task.batch(step)
-        loss = self._loss(batch)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        value = loss.item()
+        value, at_inputs = self.passes.gradient(step, batch, self.gradient_norms, self.instruments)
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
         norm = norm_of(gradients).item()
         line: dict[str, Any] = {
@@ -189,7 +166,6 @@ class Trainer:
         }
         if logging:
             parameters = self.gradient_norms.parameters()
-            at_inputs = self.gradient_norms.inputs()
             progress.add_profile(parameters, at_inputs)
             line["gradients"] = {"parameters": parameters, "inputs": at_inputs}
         finite = math.isfinite(value) and math.isfinite(norm)
@@ -252,7 +228,3 @@ class Trainer:
             self.progress.best = value
         for listener in self.listeners:
             listener.validate(step, value)
-
-    def _loss(self, batch: Batch) -> torch.Tensor:
-        logits = predict(self.model, batch, self.device)
-        return token_loss(logits, goal(batch, self.device))

@@ -57,6 +57,9 @@ def make(directory: Path, *, stop: Callable[[], bool] = lambda: False, **more: A
             "checkpoint_every": 3,
             "evaluate_every": 5,
             "validation_batches": 2,
+            "accumulate": 1,
+            "precision": "float32",
+            "compiled": False,
             **more,
         }
     )

@@ -1,0 +1,106 @@
+"""The processes that do one run together, each on its device: alone, or several under torchrun."""
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+FAILURE = "ablate/failure"
+"""Key of the store under which a process says why it ended."""
+
+
+class Processes(ABC):
+    """What a training step needs to know of the others; `rank` 0 writes, logs and displays."""
+
+    rank: int
+    size: int
+
+    @abstractmethod
+    def forward(self, model: nn.Module) -> nn.Module:
+        """What to call in place of the model, so that gradients are of the whole batch."""
+
+    @abstractmethod
+    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
+        """Encloses a pass; only after the last one of a step do processes exchange gradients."""
+
+    @abstractmethod
+    def sum(self, values: Tensor) -> Tensor:
+        """The sum of each value over all processes; they all get the same bits."""
+
+    @abstractmethod
+    def any(self, asked: bool) -> bool:
+        """Whether any of the processes asks."""
+
+    @abstractmethod
+    def from_first(self, value: Any) -> Any:
+        """What the first process gives, for all of them."""
+
+
+class Alone(Processes):
+    """One process and its device."""
+
+    rank, size = 0, 1
+
+    def forward(self, model: nn.Module) -> nn.Module:
+        return model
+
+    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def sum(self, values: Tensor) -> Tensor:
+        return values
+
+    def any(self, asked: bool) -> bool:
+        return asked
+
+    def from_first(self, value: Any) -> Any:
+        return value
+
+
+class Replicas(Processes):
+    """Each process holds the whole model and takes its rows of the batch (torch's DDP).
+
+    Gradients are summed, not averaged: the loss of each part is already divided by the targets of
+    the whole batch.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.rank, self.size, self.device = dist.get_rank(), dist.get_world_size(), device
+
+    def forward(self, model: nn.Module) -> nn.Module:
+        device = next(model.parameters()).device
+        whole = DistributedDataParallel(
+            model,
+            device_ids=[device.index] if device.type == "cuda" else None,
+            find_unused_parameters=True,  # a scheme may have a part that a pass does not use
+        )
+        whole.register_comm_hook(None, summed)
+        return whole
+
+    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
+        if last or not isinstance(forward, DistributedDataParallel):
+            return nullcontext()
+        return forward.no_sync()
+
+    def sum(self, values: Tensor) -> Tensor:
+        values = values.to(self.device)
+        dist.all_reduce(values)
+        return values
+
+    def any(self, asked: bool) -> bool:
+        return bool(self.sum(torch.tensor(float(asked))))
+
+    def from_first(self, value: Any) -> Any:
+        parcel = [value if self.rank == 0 else None]
+        dist.broadcast_object_list(parcel, src=0)
+        return parcel[0]
+
+
+def summed(state: None, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+    """The sum of a bucket of gradients over all processes, as DDP's communication hook."""
+    work = dist.all_reduce(bucket.buffer(), async_op=True)
+    return work.get_future().then(lambda future: future.value()[0])
