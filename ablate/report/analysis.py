@@ -10,13 +10,14 @@ from ablate.report.collect import Run
 from ablate.report.columns import BY_KEY, Column
 from ablate.report.contrasts import Contrast, Judge, judged
 from ablate.report.counts import Count, counted
-from ablate.report.effects import interactions, main_effects
+from ablate.report.effects import interactions, main_effects, reference_levels
 from ablate.report.findings import ArmFinding, findings
 from ablate.report.ledger import Flag, LedgerRow, flags, ledger
 from ablate.report.outcomes import outcomes
 from ablate.report.sensitivity import Sensitivity, sensitivities
-from ablate.report.sentences import Sentence, sentences
+from ablate.report.sentences import Sentence
 from ablate.report.settings import check_keys, parse_where
+from ablate.report.story import cautions, story
 
 MARGIN = 0.02  # nats, or accuracy as a share: delta of science.md, section 4
 
@@ -81,10 +82,16 @@ def analyse(
     base, reason = choose_baseline(groups, _conditions(baseline))
     judge = Judge(margin, column.better == "higher")
     contrasts = judged(against_baseline(groups, base, keys, factors), judge) if base else []
-    reference = dict(base.outcomes[0].levels) if base else {}
+    reference = reference_levels(found, factors, base)
     effects = judged(main_effects(found, factors, reference), judge)
     crossed = judged(interactions(found, factors, reference), judge)
+    counts = counted(effects)
+    sensitive = sensitivities(everything, every_factor)
+    arms = [group.arm for group in groups]
     rows = ledger(groups, factors, choices)
+    fair = flags(rows, factors)
+    told = contrasts if by or len({one.factors for one in effects}) < 2 else effects
+    said = story(told, [] if by else crossed, counts, sensitive, column.unit, judge)
     return Analysis(
         metric=metric,
         meaning=column.meaning,
@@ -92,19 +99,19 @@ def analyse(
         higher_is_better=judge.higher,
         margin=margin,
         factors=tuple(factors),
-        arms=tuple(group.arm for group in groups),
+        arms=tuple(arms),
         baseline=base.arm.label if base else None,
         baseline_reason=reason,
         contrasts=tuple(contrasts),
         effects=tuple(effects),
         interactions=tuple(crossed),
-        counts=tuple(counted(effects)),
-        sensitivities=tuple(sensitivities(everything, every_factor)),
+        counts=tuple(counts),
+        sensitivities=tuple(sensitive),
         choices=tuple(choices),
         ledger=tuple(rows),
-        flags=tuple(flags(rows, factors)),
+        flags=tuple(fair),
         findings=tuple(findings(groups)),
-        sentences=tuple(sentences(contrasts, effects, crossed, column.unit, judge)),
+        sentences=(*said, *cautions(arms, choices, fair, column.key)),
     )
 
 

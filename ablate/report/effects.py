@@ -3,9 +3,26 @@
 from collections.abc import Sequence
 from itertools import combinations
 
+from ablate.report.arms import Group
 from ablate.report.contrasts import Pair
 from ablate.report.outcomes import ABSENT, Cells, Outcome, cells, others
 from ablate.report.tables import order
+
+
+def reference_levels(
+    found: Sequence[Outcome], factors: Sequence[str], baseline: Group | None
+) -> dict[str, str]:
+    """Return the level of each factor that the others are compared with.
+
+    It is the baseline's; of an option that the baseline's choice does not have, the first.
+    """
+    base = baseline.outcomes[0].levels if baseline else dict.fromkeys(factors, ABSENT)
+    return {
+        factor: next(iter(_split(found, [factor], [])), (ABSENT,))[0]
+        if base[factor] == ABSENT
+        else base[factor]
+        for factor in factors
+    }
 
 
 def main_effects(

@@ -1,12 +1,16 @@
 """What an analysis says in words: what mattered, what did not, what is undecided, and cautions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ablate.report.contrasts import Contrast, Judge
+from ablate.report.counts import Count
+from ablate.report.inference import LEVEL
+from ablate.report.phrases import amount, contrast_text, count_of, count_text, diverged_text
 
 Said = Literal["mattered", "no difference", "undecided", "caution"]
+KINDS: tuple[Said, ...] = ("mattered", "no difference", "undecided", "caution")
 
 
 @dataclass(frozen=True)
@@ -17,33 +21,101 @@ class Sentence:
     text: str
 
 
-KINDS: dict[str, Said] = {
+OF_VERDICT: dict[str, Said] = {
     "better": "mattered",
     "worse": "mattered",
     "diverges more": "mattered",
     "diverges less": "mattered",
     "equivalent": "no difference",
+    "undecided": "undecided",
+    "not distinguishable": "undecided",
+    "too few seeds": "undecided",
+    "nothing to compare": "undecided",
 }
+# Verdicts that many levels may share: those are told together.
+TOGETHER = ("equivalent", "not distinguishable", "nothing to compare")
 
 
-def sentences(
-    contrasts: Sequence[Contrast],
-    effects: Sequence[Contrast],
-    crossed: Sequence[Contrast],
-    unit: str,
-    judge: Judge,
-) -> list[Sentence]:
-    """Return the sentences of contrasts, or of effects where there are several factors."""
-    told = effects if len({effect.factors for effect in effects}) > 1 else contrasts
+def of_contrasts(found: Sequence[Contrast], unit: str, judge: Judge) -> list[Sentence]:
+    """Return the sentences of contrasts of one kind, the largest differences first."""
+    told = []
+    ordered = sorted(found, key=_importance)
+    for one in ordered:
+        alike = [other for other in ordered if _family(other) == _family(one)]
+        if one.verdict not in TOGETHER or len(alike) == 1:
+            told.append(Sentence(OF_VERDICT[one.verdict], contrast_text(one, unit, judge)))
+        elif one is alike[0]:
+            told.append(Sentence(OF_VERDICT[one.verdict], _together(alike, unit, judge)))
+    return told
+
+
+def _importance(one: Contrast) -> tuple[bool, float]:
+    counts = one.verdict in ("diverges more", "diverges less")
+    return (not counts, -abs(one.difference.mean or 0.0))
+
+
+def _family(one: Contrast) -> tuple[str, ...]:
+    return (one.verdict, *(() if one.kind == "interaction" else one.factors))
+
+
+def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:
+    """Say a verdict that several contrasts of the same factors, or interactions, share."""
+    first = found[0]
+    names = [one.name for one in found]
+    listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    lows = [one.difference.low for one in found if one.difference.low is not None]
+    highs = [one.difference.high for one in found if one.difference.high is not None]
+    if not lows:
+        return f"{listed}: nothing to compare with {first.against}"
+    size = f"intervals reach from {amount(min(lows), True)} to {amount(max(highs), True)} {unit}"
+    seeds = sorted({one.difference.n for one in found})
+    numbers = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else count_of(seeds[0], "seed")
+    equal = first.verdict == "equivalent"
+    word = "equivalent" if equal else "not distinguishable"
+    within = f", within ±{judge.margin:g}" if equal else ""
+    alike = f"{listed} and {first.against} are {word}"
+    if first.kind == "interaction":
+        which = ", ".join(dict.fromkeys(" × ".join(one.factors) for one in found))
+        none = "to none" if equal else "from none"
+        alike = f"{len(found)} interactions ({which}) are {word} {none}"
+    return f"{alike}: {size}{within}; {numbers} paired"
+
+
+def of_counts(found: Iterable[Count]) -> list[Sentence]:
+    """Return the sentences of how many runs diverged or got stuck."""
+    ordered = sorted(found, key=lambda one: one.p)
+    told = [one for one in ordered if one.p_holm <= LEVEL]
+    open_ = [one for one in ordered if one.p_holm > LEVEL and one.count != one.other]
     return [
-        Sentence(KINDS.get(one.verdict, "undecided"), difference_text(one, unit, judge))
-        for one in sorted([*told, *crossed], key=lambda one: -abs(one.difference.mean or 0.0))
+        *(Sentence("mattered", count_text(one)) for one in told),
+        *(Sentence("undecided", f"{count_text(one)}: too few to tell") for one in open_),
     ]
 
 
-def difference_text(one: Contrast, unit: str, judge: Judge) -> str:
-    """Say a contrast with its size, interval, seeds and cells."""
-    mean, low, high = one.difference.mean, one.difference.low, one.difference.high
-    if mean is None or low is None or high is None:
-        return f"{one.name} and {one.against}: {one.verdict}"
-    return f"{one.name} against {one.against}: {mean:+.3f} {unit} [{low:+.3f}, {high:+.3f}]"
+def of_few(found: Sequence[Contrast]) -> list[Sentence]:
+    """Return the cautions about few seeds."""
+    numbers = [one.difference.n for one in found if one.difference.n]
+    if not numbers:
+        return []
+    if max(numbers) == 1:
+        text = "one seed: no difference has an interval, so none is decided; add seed=0,1,2,3,4"
+        return [Sentence("caution", text)]
+    if max(numbers) == 2:
+        text = "two seeds are few: intervals are wide (t = 12.7); add seed=0,1,2,3,4"
+        return [Sentence("caution", text)]
+    return []
+
+
+def of_losses(found: Sequence[Contrast], most: int = 2) -> list[Sentence]:
+    """Return the cautions about means over survivors."""
+    touched = [one for one in found if any(one.diverged) and one.kind != "interaction"]
+    told = [one for one in touched if one.verdict not in ("diverges more", "diverges less")]
+    told.sort(key=lambda one: -max(one.diverged))
+    said = [
+        Sentence("caution", f"{one.name} against {one.against}: {diverged_text(one)}")
+        for one in told[:most]
+    ]
+    if len(told) > most:
+        more = f"in {count_of(len(told) - most, 'more comparison')} runs diverged too"
+        said.append(Sentence("caution", more))
+    return said

@@ -1,0 +1,166 @@
+"""One contrast, count or sensitivity in words, from its numbers alone."""
+
+from collections.abc import Sequence
+
+from ablate.report.contrasts import Contrast, Judge
+from ablate.report.counts import Count
+from ablate.report.sensitivity import Sensitivity
+from ablate.report.statistics import Interval
+
+
+def amount(value: float, signed: bool = False) -> str:
+    """Return a difference with three decimals, with more where it would read as zero.
+
+    >>> amount(0.4201), amount(-0.4201, signed=True), amount(0.00042), amount(0.0)
+    ('0.420', '−0.420', '0.00042', '0.000')
+    """
+    digits = f"{abs(value):.2g}" if 0 < abs(value) < 0.0005 else f"{abs(value):.3f}"
+    if float(digits) == 0:
+        return digits
+    return ("−" if value < 0 else "+" if signed else "") + digits
+
+
+def p_text(p: float | None) -> str:
+    """Return a p value with two digits.
+
+    >>> p_text(0.0312), p_text(1e-9), p_text(None)
+    ('p = 0.031', 'p < 0.0001', 'no p')
+    """
+    if p is None:
+        return "no p"
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def basis(one: Contrast) -> str:
+    """Say what a contrast is over: pairs, cells, and what had to be left out."""
+    words = f"{count_of(one.difference.n, 'seed')} paired"
+    if one.difference.n == 2:
+        words += ", which are few"
+    if one.cells > 1:
+        words += f", over {one.cells} cells of the other factors"
+    if one.left_out:
+        words += f"; {one.left_out} of {one.left_out + one.cells * one.difference.n} pairs left out"
+    return words
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count_of(1, "seed"), count_of(2, "seed")
+    ('1 seed', '2 seeds')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def spread(low: float, high: float) -> str:
+    """Return an interval with signs where it holds both."""
+    signed = low < 0 or high < 0
+    return f"[{amount(low, signed)}, {amount(high, signed)}]"
+
+
+def contrast_text(one: Contrast, unit: str, judge: Judge) -> str:
+    """Say a contrast: "norm=post is worse than norm=pre by 0.420 nats [0.350, 0.490]: ..."."""
+    mean, low, high = one.difference.mean, one.difference.low, one.difference.high
+    if one.verdict in ("diverges more", "diverges less"):
+        return f"{one.name} {one.verdict} than {one.against}: {diverged_text(one)}"
+    if mean is None:
+        if any(one.diverged):
+            return f"{one.name} against {one.against}: {diverged_text(one)}; no pair finished"
+        return f"{one.name} and {one.against}: nothing to compare, {_why_nothing(one)}"
+    if one.kind == "interaction":
+        return _interaction_text(one, unit)
+    if low is None or high is None:
+        return (
+            f"{one.name} against {one.against}: {amount(mean, True)} {unit} in the one seed that"
+            " both have; one seed has no interval and decides nothing"
+        )
+    # Sizes are told as positive numbers: how much better, or how much worse.
+    better = (mean > 0) == judge.higher
+    size, ends = abs(mean), sorted((low, high) if mean > 0 else (-low, -high))
+    told = f"by {amount(size)} {unit} {spread(*ends)}"
+    seen = f"{basis(one)}{_survivors(one)}"
+    if one.verdict in ("better", "worse"):
+        return f"{one.name} is {one.verdict} than {one.against} {told}: {seen}"
+    if one.verdict == "equivalent":
+        return (
+            f"{one.name} and {one.against} are equivalent: {amount(mean, True)} {unit}"
+            f" {spread(low, high)}, within ±{judge.margin:g}: {seen}"
+        )
+    if one.verdict == "undecided":
+        return (
+            f"{one.name} is {'better' if better else 'worse'} than {one.against} {told}, whether by"
+            f" more than {judge.margin:g} is undecided: {seen}"
+        )
+    return (
+        f"{one.name} and {one.against} are not distinguishable: {amount(mean, True)} {unit}"
+        f" {spread(low, high)}: {seen}"
+    )
+
+
+IN_WORDS = {
+    "equivalent": ", which is equivalent to none",
+    "not distinguishable": ", not distinguishable from none",
+    "undecided": ", whether that matters is undecided",
+}
+
+
+def _interaction_text(one: Contrast, unit: str) -> str:
+    first, second = one.factors
+    mean, low, high = one.difference.mean, one.difference.low, one.difference.high
+    size = f"{amount(mean or 0.0, True)} {unit}"
+    if low is not None and high is not None:
+        size += f" {spread(low, high)}"
+    return (
+        f"{first} × {second}: the step from {first}={one.references[0]} to {one.levels[0]} changes"
+        f" by {size} when {second} goes from {one.references[1]} to {one.levels[1]}"
+        f"{IN_WORDS.get(one.verdict, '')}: {basis(one)}{_survivors(one)}"
+    )
+
+
+def _why_nothing(one: Contrast) -> str:
+    if one.undefined:
+        return "the scheme cannot do it"
+    if one.unpaired:
+        return "they have no seed in common" if not one.of else "no shared seed finished on both"
+    return "no shared seed finished on both" if one.left_out else "they share no other setting"
+
+
+def diverged_text(one: Contrast) -> str:
+    """Say how many runs of each side diverged."""
+    first, second = one.diverged[:2]
+    return (
+        f"{first} of {one.of} runs diverged against {second} of {one.of}"
+        f" (Fisher's exact test, {p_text(one.p_diverged)})"
+    )
+
+
+def _survivors(one: Contrast) -> str:
+    if not any(one.diverged):
+        return ""
+    if one.kind == "interaction":
+        return "; runs diverged, and the change is of those that did not"
+    return f"; {diverged_text(one)}, and the difference is of those that did not"
+
+
+def count_text(one: Count) -> str:
+    """Say how many runs of a level ended badly."""
+    words = {"diverged": "diverged", "stuck": "got stuck"}[one.ending]
+    return (
+        f"{one.count} of {one.of} runs with {one.factor}={one.level} {words}, {one.other} of"
+        f" {one.of} with {one.factor}={one.reference} (Fisher's exact test, {p_text(one.p_holm)}"
+        " by Holm)"
+    )
+
+
+def sensitivity_text(found: Sequence[Sensitivity]) -> str:
+    """Say which arms a wrong learning rate costs least and most."""
+    ordered = sorted(found, key=lambda one: one.value.mean or 0.0)
+    least, most = ordered[0], ordered[-1]
+    rates = f"over lr {', '.join(f'{rate:g}' for rate in least.rates)}"
+    told = f"learning-rate sensitivity {rates}: {least.arm} {_plus_minus(least.value)}"
+    return told + (f" to {most.arm} {_plus_minus(most.value)}" if most is not least else "")
+
+
+def _plus_minus(value: Interval) -> str:
+    half = "" if value.half_width is None else f" ±{amount(value.half_width)}"
+    return f"{amount(value.mean or 0.0)}{half} nats ({count_of(value.n, 'seed')})"

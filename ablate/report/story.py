@@ -1,0 +1,82 @@
+"""Which sentences an analysis is told in, in the order of `sentences.KINDS`."""
+
+from collections.abc import Iterable, Sequence
+
+from ablate.report.arms import Arm
+from ablate.report.choosing import Choice
+from ablate.report.contrasts import Contrast, Judge
+from ablate.report.counts import Count
+from ablate.report.ledger import Flag
+from ablate.report.phrases import count_of, sensitivity_text
+from ablate.report.sensitivity import Sensitivity
+from ablate.report.sentences import KINDS, Sentence, of_contrasts, of_counts, of_few, of_losses
+from ablate.report.settings import text
+
+
+def story(
+    told: Sequence[Contrast],
+    crossed: Sequence[Contrast],
+    counts: Sequence[Count],
+    sensitivities: Sequence[Sensitivity],
+    unit: str,
+    judge: Judge,
+) -> list[Sentence]:
+    """Return what the differences say; `told` are main effects, or contrasts with a baseline."""
+    found = [
+        *of_contrasts(told, unit, judge),
+        *of_counts(counts),
+        *of_contrasts(_crossed(crossed), unit, judge),
+        *of_few(told),
+        *of_losses(told),
+    ]
+    if sensitivities:
+        found.append(Sentence("caution", sensitivity_text(sensitivities)))
+    return in_order(found)
+
+
+def _crossed(found: Sequence[Contrast]) -> list[Contrast]:
+    """Interactions that could be tested: without an interval there is nothing to say of one."""
+    return [one for one in found if one.difference.p is not None]
+
+
+def cautions(
+    arms: Sequence[Arm], choices: Sequence[Choice], flags: Sequence[Flag], metric: str
+) -> list[Sentence]:
+    """Return what a reader must know of how the arms came about."""
+    lines = [flag.text for flag in flags if flag.unfair]
+    if choices:
+        seeds = ", ".join(map(text, choices[0].seeds))
+        key = choices[0].key
+        lines.append(
+            f"{key} was chosen for each arm by its validation loss on seed {seeds}; these runs are"
+            " in no number here"
+        )
+        grids = {choice.among for choice in choices}
+        if len(grids) > 1:
+            told = " or ".join(", ".join(grid) for grid in sorted(grids))
+            lines.append(f"{key} was chosen from different values: {told}")
+        unchosen = [choice.arm for choice in choices if not any(map(_known, choice.losses))]
+        if unchosen:
+            lines.append(f"no {key} finished on seed {seeds}, so it is left out: {_some(unchosen)}")
+    undefined = [arm.label for arm in arms if arm.undefined]
+    if undefined:
+        lines.append(f"{metric} is undefined for {_some(undefined)}")
+    missing = sum(arm.missing for arm in arms)
+    if missing:
+        lines.append(f"{count_of(missing, 'run')} failed, stopped early or still at it: no result")
+    lines += [flag.text for flag in flags if not flag.unfair]
+    return [Sentence("caution", line) for line in lines]
+
+
+def _known(loss: float | None) -> bool:
+    return loss is not None
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def in_order(found: Iterable[Sentence]) -> list[Sentence]:
+    """Sort sentences by kind and keep their order within."""
+    return sorted(found, key=lambda sentence: KINDS.index(sentence.kind))
