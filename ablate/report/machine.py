@@ -3,9 +3,11 @@
 import csv
 import io
 import json
+from dataclasses import asdict
 from typing import Any
 
 from ablate.record import SCHEMA, plain
+from ablate.report.analysis import Analysis
 from ablate.report.columns import COLUMNS, Column
 from ablate.report.settings import text
 from ablate.report.summary import facts, outside, troubles
@@ -65,8 +67,8 @@ def _csv_row(row: Row, each_run: bool, happened: dict[str, str]) -> dict[str, An
     return told
 
 
-def as_json(table: Table) -> str:
-    """Return the whole table as one standard JSON object."""
+def as_json(table: Table, analysis: Analysis) -> str:
+    """Return the whole table and its analysis as one standard JSON object."""
     content = {
         "schema": SCHEMA,
         **facts(table),
@@ -79,6 +81,7 @@ def as_json(table: Table) -> str:
         "rows": [_json_row(row) for row in table.rows],
         "not_in_table": _listed(outside(table)),
         "problems": _listed(troubles(table)),
+        "analysis": asdict(analysis),
     }
     return json.dumps(plain(content), indent=2, allow_nan=False) + "\n"
 

@@ -5,18 +5,22 @@ from collections.abc import Iterable, Sequence
 from rich.text import Text
 
 from ablate.report.layout import lay_out, strips, wrapped
+from ablate.report.says import Section
 from ablate.report.summary import first_line, legend, notes, outside, troubles
 from ablate.report.tables import Table
 
 OUTSIDE, INSIDE = "Not in the table", "In the table, with a problem"
 
 
-def as_table(table: Table, width: int | None) -> Text:
+def as_table(table: Table, width: int | None, sections: Sequence[Section] = ()) -> Text:
     """Return the report for a terminal of a width, or with one line a row (None)."""
     parts = [_folded([first_line(table)], width, "bold")]
     if table.rows:
         parts.append(lay_out(table, width))
         parts.append(_folded(legend(table) + notes(table), width, "dim"))
+    for section in sections:
+        body = _folded(section.lines, width, "not bold")
+        parts.append(Text(f"{section.title}\n", "bold") + body)
     for title, listed in ((OUTSIDE, outside(table)), (INSIDE, troubles(table))):
         if listed:
             title_line = Text(f"{title}:\n", "bold")
@@ -32,8 +36,8 @@ def _folded(lines: Iterable[str], width: int | None, style: str) -> Text:
     return Text("\n".join(part for line in lines for part in wrapped(line, width)), style)
 
 
-def as_markdown(table: Table) -> str:
-    """Return the report as a markdown table, with its words as lists."""
+def as_markdown(table: Table, sections: Sequence[Section] = ()) -> str:
+    """Return the report as a markdown table, with its words as lists, for a pull request."""
     keys, measured = strips(table)
     columns = [*keys, *measured]
     lines = [f"**{_escaped(first_line(table))}**"]
@@ -44,6 +48,13 @@ def as_markdown(table: Table) -> str:
         for row in range(len(table.rows)):
             lines.append(_bar(_escaped(column.lines(row, False)[0].strip()) for column in columns))
         lines += ["", *(f"- {_escaped(line)}" for line in legend(table) + notes(table))]
+    for section in sections:
+        lines += ["", f"**{section.title}**"]
+        for before, line in zip(["", *section.lines], section.lines, strict=False):
+            item = line.startswith("- ")
+            if not (item and before.startswith("- ")):
+                lines.append("")
+            lines.append(f"- {_escaped(line[2:])}" if item else _escaped(line))
     for title, listed in ((OUTSIDE, outside(table)), (INSIDE, troubles(table))):
         if listed:
             lines += ["", f"{title}:", "", *(f"- {_escaped(line)}" for line in _named(listed))]

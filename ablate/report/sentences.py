@@ -1,6 +1,6 @@
 """What an analysis says in words: what mattered, what did not, what is undecided, and cautions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,14 +36,26 @@ OF_VERDICT: dict[str, Said] = {
 TOGETHER = ("equivalent", "not distinguishable", "nothing to compare")
 
 
-def of_contrasts(found: Sequence[Contrast], unit: str, judge: Judge) -> list[Sentence]:
-    """Return the sentences of contrasts of one kind, the largest differences first."""
+def of_contrasts(
+    found: Sequence[Contrast],
+    unit: str,
+    judge: Judge,
+    depends: Mapping[str, Sequence[str]] | None = None,
+) -> list[Sentence]:
+    """Return the sentences of contrasts of one kind, the largest differences first.
+
+    `depends` are the factors that a main effect was shown to depend on: it is their average.
+    """
     told = []
     ordered = sorted(found, key=_importance)
     for one in ordered:
         alike = [other for other in ordered if _family(other) == _family(one)]
         if one.verdict not in TOGETHER or len(alike) == 1:
-            told.append(Sentence(OF_VERDICT[one.verdict], contrast_text(one, unit, judge)))
+            text = contrast_text(one, unit, judge)
+            on = (depends or {}).get(one.factors[0], []) if one.kind == "main" else []
+            if on:
+                text += f"; how much depends on {' and '.join(on)}, see there"
+            told.append(Sentence(OF_VERDICT[one.verdict], text))
         elif one is alike[0]:
             told.append(Sentence(OF_VERDICT[one.verdict], _together(alike, unit, judge)))
     return told

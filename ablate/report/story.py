@@ -23,7 +23,7 @@ def story(
 ) -> list[Sentence]:
     """Return what the differences say; `told` are main effects, or contrasts with a baseline."""
     found = [
-        *of_contrasts(told, unit, judge),
+        *of_contrasts(told, unit, judge, _depends(crossed)),
         *of_counts(counts),
         *of_contrasts(_crossed(crossed), unit, judge),
         *of_few(told),
@@ -32,6 +32,17 @@ def story(
     if sensitivities:
         found.append(Sentence("caution", sensitivity_text(sensitivities)))
     return in_order(found)
+
+
+def _depends(found: Sequence[Contrast]) -> dict[str, list[str]]:
+    """Factor → the factors that its effect was shown to depend on."""
+    on: dict[str, list[str]] = {}
+    for one in found:
+        if one.verdict in ("better", "worse"):
+            for factor, other in (one.factors, one.factors[::-1]):
+                if other not in on.setdefault(factor, []):
+                    on[factor].append(other)
+    return on
 
 
 def _crossed(found: Sequence[Contrast]) -> list[Contrast]:

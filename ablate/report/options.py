@@ -1,0 +1,168 @@
+"""The options of `ablate report`."""
+
+import argparse
+import difflib
+from pathlib import Path
+from typing import NoReturn
+
+from ablate.errors import UserError
+from ablate.report.analysis import MARGIN
+from ablate.report.columns import COLUMNS
+
+FORMATS = ("table", "markdown", "csv", "json")
+SUFFIXES = {".md": "markdown", ".csv": "csv", ".json": "json"}
+
+DESCRIPTION = """\
+A table of what came out: a row an arm (a configuration without its seed), mean and 95 % interval
+over its seeds, and what it says: what mattered, what did not, what is undecided. Runs that failed,
+diverged or left no readable record are listed, never dropped."""
+
+NOTES = """\
+keys of --by, --where and --sort:
+  settings, as on the command line: pos, norm, depth, lr, warmup.steps, ...
+  of a run: study, arm, seed, name, status, label
+columns, for --sort, csv and json (* in the table):
+{columns}
+  csv and json give X_mean, X_half_width (a factor around the geometric mean for the ratios) and
+  X_n, the runs that the mean is over. With --runs csv gives X.
+
+examples:
+  ablate report                                     the newest study under outputs/
+  ablate report outputs/scout --where pos=rope,alibi --where norm=pre
+  ablate report outputs --by pos --sort -acc_8L     best at 8 times the train length first
+  ablate report scout --baseline pos=rope,norm=pre --metric acc_8L --ledger
+  ablate report scout --choose lr --selection-seeds 0,1   each arm at its best, told on other seeds
+  ablate report --runs --format csv --output runs.csv"""
+
+
+def _bind_descending(arguments: list[str]) -> list[str]:
+    """Join `--sort -key`, which argparse would take for two options."""
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] == "--sort":
+            joined[-1] = f"--sort={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that tells a mistake like every other, in a line and without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError with argparse's message."""
+        raise UserError(f"{message} (see ablate report --help)")
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Parse the arguments. Raises UserError, which names the nearest option for an unknown one."""
+    parser = _parser()
+    options, unknown = parser.parse_known_args(_bind_descending(arguments))
+    if unknown:
+        known = [name for action in parser._actions for name in action.option_strings]
+        near = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
+        hint = f"did you mean {near[0]}?" if near else "see ablate report --help"
+        raise UserError(f"{unknown[0]}: no such option; {hint}")
+    return options
+
+
+def _parser() -> _Parser:
+    width = max(len(column.key) for column in COLUMNS)
+    columns = "\n".join(
+        f"  {'*' if column.panel else ' '} {column.key:{width}}  {column.meaning}"
+        for column in COLUMNS
+    )
+    parser = _Parser(
+        "ablate report",
+        description=DESCRIPTION,
+        epilog=NOTES.format(columns=columns),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATHS",
+        help="folders of runs, studies or whole outputs, or names of studies"
+        " (default: the study whose records changed last)",
+    )
+    add("--outputs", type=Path, default=Path("outputs"), help="the outputs root (default: outputs)")
+    add(
+        "--by",
+        type=_keys,
+        default=[],
+        metavar="KEY,KEY",
+        help="a row for each combination of these keys, averaged over everything else: within each"
+        " seed first, then over seeds (the unit of the interval); default: a row an arm",
+    )
+    add(
+        "--where",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="KEY=VALUE[,VALUE]",
+        help="only runs whose KEY is one of the values; several conditions must all hold",
+    )
+    add(
+        "--sort",
+        type=_keys,
+        default=[],
+        metavar="KEY",
+        help="sort by this key, -KEY descending, or by several; undefined comes last"
+        " (default: val_loss)",
+    )
+    add(
+        "--baseline",
+        metavar="KEY=VALUE,...",
+        help="the arm that the others are compared with, paired by seed, as pos=rope,norm=pre"
+        " (default: the arm nearest to the defaults)",
+    )
+    add(
+        "--metric",
+        default="val_loss",
+        metavar="COLUMN",
+        help="what arms are judged by: a loss, acc_, nll_ or ret_ column (default: val_loss)",
+    )
+    add(
+        "--margin",
+        type=_margin,
+        default=MARGIN,
+        metavar="SIZE",
+        help="a difference below this does not matter, in nats or as a share (default:"
+        f" {MARGIN:g})",
+    )
+    add(
+        "--choose",
+        metavar="KEY",
+        help="choose this key, lr say, for each arm by its validation loss on the selection seeds,"
+        " and report the other seeds alone",
+    )
+    add(
+        "--selection-seeds",
+        type=_keys,
+        default=[],
+        metavar="SEED,SEED",
+        help="the seeds that --choose chooses on (default: the first third)",
+    )
+    add(
+        "--ledger", action="store_true", help="what each arm was given: parameters, tokens, lr, ..."
+    )
+    add("--runs", action="store_true", help="a row a run instead of a row an arm")
+    add("--format", choices=FORMATS, help="default: table, or what --output's suffix says")
+    add("--json", action="store_const", const="json", dest="format", help="same as --format json")
+    add("-o", "--output", type=Path, metavar="FILE", help="write to a file instead of stdout")
+    return parser
+
+
+def _margin(argument: str) -> float:
+    """Parse a margin."""
+    value = float(argument)
+    if not 0 < value < float("inf"):
+        raise ValueError(argument)
+    return value
+
+
+def _keys(argument: str) -> list[str]:
+    return [key for key in argument.split(",") if key]

@@ -1,0 +1,134 @@
+"""The analysis as sections of text below a table: what it says, the diagnosis, the ledger."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ablate.report.analysis import Analysis
+from ablate.report.findings import ArmFinding
+from ablate.report.phrases import count_of
+from ablate.report.sentences import KINDS, Said
+from ablate.report.settings import text
+from ablate.report.texts import clean
+
+HEADINGS: dict[Said, str] = {
+    "mattered": "what mattered",
+    "no difference": "what did not",
+    "undecided": "what is undecided",
+    "caution": "cautions",
+}
+MOST: dict[Said, int] = {"mattered": 5, "no difference": 3, "undecided": 4, "caution": 6}
+FINDINGS = 6  # in the terminal; every arm's are in json and on the page
+LEDGER_WORDS = {"flops_per_token": "flops/token", "batch_size": "batch", "seq_len": "L"}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title and lines; a line of a list begins with "- "."""
+
+    title: str
+    lines: list[str]
+
+
+def sections(analysis: Analysis, full_ledger: bool) -> list[Section]:
+    """Return what there is to say; nothing of differences where there is one arm."""
+    found = []
+    if len(analysis.arms) > 1:
+        found.append(Section("What it says", [_terms(analysis), *_sentences(analysis)]))
+    if analysis.findings:
+        found.append(Section("Diagnosis", _findings(analysis.findings)))
+    if full_ledger:
+        found.append(Section("Fairness ledger", _ledger(analysis)))
+    return found
+
+
+def _terms(analysis: Analysis) -> str:
+    """Say what the verdicts rest on."""
+    families = [
+        (len(analysis.effects), "main effect"),
+        (len(analysis.interactions), "interaction"),
+        (len(analysis.contrasts), "comparison"),
+    ]
+    told = ", ".join(count_of(number, noun) for number, noun in families if number)
+    direction = "higher" if analysis.higher_is_better else "lower"
+    return clean(
+        f"{analysis.metric}, {direction} is better, against {analysis.baseline}"
+        f" ({analysis.baseline_reason}); differences are paired by seed, with 95 % intervals;"
+        f" verdicts need more than {analysis.margin:g} {analysis.unit} and hold at 5 % within each"
+        f" family (Holm): {told}"
+    )
+
+
+def _sentences(analysis: Analysis) -> list[str]:
+    lines = []
+    for kind in KINDS:
+        told = [sentence.text for sentence in analysis.sentences if sentence.kind == kind]
+        if not told:
+            continue
+        lines.append(f"{HEADINGS[kind]}:")
+        lines += [f"- {clean(sentence)}" for sentence in told[: MOST[kind]]]
+        if len(told) > MOST[kind]:
+            lines.append(f"- and {len(told) - MOST[kind]} more, in --json")
+    if not any(sentence.kind == "mattered" for sentence in analysis.sentences):
+        lines.insert(0, f"{HEADINGS['mattered']}: nothing that these runs could show")
+    return lines
+
+
+def _findings(found: Sequence[ArmFinding]) -> list[str]:
+    """One line for each finding and advice, over all arms that have it."""
+    alike: dict[tuple[str, str], list[ArmFinding]] = {}
+    for one in found:
+        alike.setdefault((one.name, one.advice), []).append(one)
+    ordered = sorted(alike.values(), key=lambda group: -sum(one.count for one in group))
+    lines = [_finding(group) for group in ordered[:FINDINGS]]
+    if len(ordered) > FINDINGS:
+        lines.append(f"- and {len(ordered) - FINDINGS} more, in --json")
+    return lines
+
+
+def _finding(group: Sequence[ArmFinding]) -> str:
+    first = max(group, key=lambda one: one.count)
+    count, of = sum(one.count for one in group), sum(one.of for one in group)
+    arms = first.arm if len(group) == 1 else f"{len(group)} arms, {first.arm} first"
+    return clean(
+        f"- {first.name} in {count} of {count_of(of, 'run')} ({arms}): {first.evidence};"
+        f" {first.cause}; try {first.advice}"
+    )
+
+
+def _ledger(analysis: Analysis) -> list[str]:
+    """What all arms were given alike once, then what differs by arm, then the flags."""
+    fields = list(analysis.ledger[0].values) if analysis.ledger else []
+    alike = [field for field in fields if len({row.values[field] for row in analysis.ledger}) == 1]
+    shared = [
+        f"{_word(field)} {_told(analysis.ledger[0].values[field])}"
+        for field in alike
+        if analysis.ledger[0].values[field]
+    ]
+    lines = [f"alike for all arms: {'; '.join(shared)}"] if shared else []
+    for row in analysis.ledger:
+        parts = [
+            f"{_word(field)} {_told(row.values[field])}" for field in fields if field not in alike
+        ]
+        seconds = "–" if row.seconds is None else f"{row.seconds:.1f} s a run"
+        seeds = ", ".join(map(text, row.seeds)) or "none"
+        parts += [f"time {seconds}", f"seeds {seeds}", f"lr {row.lr_choice}"]
+        lines.append(clean(f"- {row.arm}: {'; '.join(parts)}"))
+    unfair = [flag for flag in analysis.flags if flag.unfair]
+    lines.append(clean(f"{count_of(len(unfair), 'difference')} beyond the factors"))
+    lines += [clean(f"- {flag.text}") for flag in analysis.flags]
+    return lines
+
+
+def _word(field: str) -> str:
+    return LEDGER_WORDS.get(field, field)
+
+
+def _told(values: Sequence[str]) -> str:
+    return " and ".join(_grouped(value) for value in values) or "–"
+
+
+def _grouped(value: str) -> str:
+    """Return a count with separators, a hash shortened, anything else as it is."""
+    if value.isdigit():
+        return f"{int(value):,}"
+    return value[:12] if len(value) == 64 else value
