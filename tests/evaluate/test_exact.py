@@ -1,0 +1,166 @@
+"""The exact-match protocol: who knows the answers gets 1, who guesses gets what guessing gets."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from ablate.data.generated.arithmetic import Addition, Parity
+from ablate.data.generated.base import ASK, END, OWN, GeneratedTask
+from ablate.data.generated.recall import Passkey
+from ablate.data.generated.strings import Copy, Sort
+from ablate.evaluate.exact import counted, exact_match
+from ablate.model.shape import Shape
+
+SIZES = {"seq_len": 16, "batch_size": 4, "seed": 0}
+LENGTHS = [0.5, 1, 2, 4]
+
+
+class Speaker:
+    """Stands in for a model: what it says after each token of a row is up to `say`."""
+
+    def __init__(
+        self, task: GeneratedTask, say: Callable[[list[int]], list[int]], limit: int | None = None
+    ) -> None:
+        self.shape = Shape(width=4, depth=1, heads=1, seq_len=16, vocabulary=task.vocabulary)
+        self.say, self.max_length = say, limit
+        self.position = self
+        self.embedding = torch.nn.Embedding(task.vocabulary, 4)
+        self.seen: list[tuple[int, int]] = []
+
+    def eval(self) -> None: ...
+
+    def train(self) -> None: ...
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        self.seen.append((tokens.shape[0], tokens.shape[1]))
+        said = torch.tensor([self.say(row) for row in tokens.tolist()])
+        return 100.0 * torch.nn.functional.one_hot(said, self.shape.vocabulary).float()
+
+
+def measure(model: Any, task: GeneratedTask, **more: Any) -> dict[str, Any]:
+    settings = {"multiples": LENGTHS, "examples": 20, "batch_tokens": 64, **more}
+    return exact_match(model, task, **settings)
+
+
+def copying(row: list[int], end: int = END) -> list[int]:
+    """What to say of a row of `copy` after each of its tokens."""
+    ask = row.index(ASK)
+    said = [*([ASK] * ask), *row[:ask], end]
+    return said[: len(row)]
+
+
+def slipping(row: list[int]) -> list[int]:
+    """The same, with a mistake after every symbol OWN of the answer: a rule on what was read."""
+    ask = row.index(ASK)
+    return [
+        OWN + (said - OWN + 1) % 5 if place > ask and row[place] == OWN and said != END else said
+        for place, said in enumerate(copying(row))
+    ]
+
+
+COPY = Copy(symbols=5, **SIZES)
+
+
+def test_an_oracle_matches_everything_at_every_length() -> None:
+    found = measure(Speaker(COPY, copying), COPY)
+    assert found["protocol"] == "exact-match"
+    assert found["train_length"] == 16
+    assert found["lengths"] == [8, 16, 32, 64]
+    assert found["accuracy"] == found["exact"] == [1.0] * 4
+    assert found["retention"] == [1.0] * 4
+    assert found["targets"] == 20 * 7
+    assert found["nll"] == pytest.approx([0.0] * 4, abs=1e-6)
+
+
+def test_the_end_token_does_not_count() -> None:
+    found = measure(Speaker(COPY, lambda row: copying(row, end=OWN)), COPY)
+    assert found["accuracy"] == found["exact"] == [1.0] * 4
+    batch = COPY.probe(16, 3, 0)
+    assert batch is not None
+    assert (batch.targets == END).sum() == 3
+    assert counted(batch).sum() == 3 * 7
+
+
+def test_a_constant_guess_gets_the_share_of_its_token_and_matches_nothing_long() -> None:
+    task = Sort(symbols=2, **SIZES)
+    found = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=400)
+    assert found["accuracy"] == pytest.approx([0.5] * 4, abs=0.04)
+    # n symbols that are all the first one of two: 2^-n, n = 3, 7, 15, 31
+    assert found["exact"] == pytest.approx([2.0**-3, 2.0**-7, 0.0, 0.0], abs=0.04)
+    assert found["accuracy_unigram"] == pytest.approx(0.5, abs=0.02)
+
+
+def test_one_answer_token_is_the_whole_answer() -> None:
+    task = Parity(**SIZES)
+    found = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=200)
+    assert found["accuracy"] == found["exact"]
+    batch = task.probe(16, 200, 0)
+    assert batch is not None
+    assert found["accuracy"][1] == (batch.targets[:, -1] == OWN).mean()
+
+
+def test_one_wrong_token_spoils_the_match_and_little_of_the_accuracy() -> None:
+    def but_the_first(row: list[int]) -> list[int]:
+        return [END if place == row.index(ASK) else s for place, s in enumerate(copying(row))]
+
+    found = measure(Speaker(COPY, but_the_first), COPY)
+    assert found["exact"] == [0.0] * 4
+    assert found["accuracy"] == pytest.approx([1 - 1 / n for n in (3, 7, 15, 31)])
+
+
+def test_matches_are_those_of_free_greedy_decoding() -> None:
+    model = Speaker(COPY, slipping)
+    found = measure(model, COPY, examples=200)
+    for length, exact in zip(found["lengths"], found["exact"], strict=True):
+        batch = COPY.probe(length, 200, 0)
+        assert batch is not None
+        matched = []
+        for row in batch.inputs.tolist():
+            question = row[: row.index(ASK) + 1]
+            text = list(question)
+            for _ in question[:-1]:
+                text.append(slipping(text)[-1])
+            matched.append(text[len(question) :] == question[:-1])
+        assert exact == np.mean(matched)
+    assert 0 < found["exact"][0] < 1
+
+
+def test_past_the_limit_and_below_the_shortest_example_there_is_null() -> None:
+    model = Speaker(COPY, copying, limit=16)
+    found = measure(model, COPY)
+    assert found["lengths"] == [8, 16, 32, 64]
+    for key in ("accuracy", "exact", "retention"):
+        assert found[key] == [1.0, 1.0, None, None]
+    assert found["nll"][2:] == [None, None]
+    assert max(length for _, length in model.seen) <= 16
+    task = Passkey(digits=5, filler=2, **SIZES)  # needs 11 tokens
+    short = measure(Speaker(task, lambda row: [OWN] * len(row)), task)
+    assert [value is None for value in short["exact"]] == [True, False, False, False]
+    assert short["accuracy"][1] == pytest.approx(0.1, abs=0.1)
+
+
+def test_a_diverged_model_gives_null_and_no_error() -> None:
+    class Broken(Speaker):
+        def __call__(self, tokens: Tensor) -> Tensor:
+            return super().__call__(tokens) * float("nan")
+
+    found = measure(Broken(COPY, copying), COPY)
+    assert found["accuracy"] == found["exact"] == found["nll"] == [None] * 4
+    assert found["retention"] == [None] * 4
+
+
+def test_memory_is_bounded_and_the_caller_can_stop_it() -> None:
+    model, task = Speaker(COPY, copying), Addition(**SIZES)
+    measure(model, COPY, batch_tokens=50)
+    assert all(rows == 1 or rows * length <= 50 for rows, length in model.seen)
+    assert sum(rows for rows, length in model.seen if length == 63) == 20
+
+    def stop(doing: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(Speaker(task, lambda row: row), task, check=stop)
