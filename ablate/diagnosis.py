@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ablate.labels import lowest_excess
+
 HIGH_FIRST = 0.5  # nats over ln V
-LOW_FIRST = -0.1  # nats over ln V
 VANISHED = 0.01  # gradient at the first block's input over that at the last's
 ALIKE = 0.95  # mean cosine between two tokens
 IDLE = 0.99  # mean cosine of a token before and after a block
@@ -43,10 +44,11 @@ def diagnose(record: Mapping[str, Any]) -> list[dict[str, str]]:
 def first_loss(record: Mapping[str, Any]) -> Finding | None:
     """A first loss far from ln V."""
     excess, config = _number(record, "loss", "excess"), record["config"]
-    if excess is None or LOW_FIRST <= excess <= HIGH_FIRST:
+    lowest = lowest_excess(_number(record, "loss", "unigram_train"))
+    if excess is None or lowest <= excess <= HIGH_FIRST:
         return None
     evidence = f"first loss - ln V = {excess:+.2f} nats"
-    if excess < LOW_FIRST:
+    if excess < lowest:
         return Finding(
             "low first loss",
             evidence,

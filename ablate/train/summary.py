@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from ablate.labels import still_falling
+from ablate.labels import lowest_excess, still_falling
 
 IN_WORDS = {
     "healthy": "healthy",
@@ -24,7 +24,8 @@ def summary_lines(record: dict, directory: Path) -> list[str]:
     lines = [verdict(record)]
     loss = _section(record, "loss")
     if loss.get("first") is not None:
-        hint = first_loss_hint(loss["first"] - loss["uniform"])
+        excess = loss["first"] - loss["uniform"]
+        hint = first_loss_hint(excess, lowest_excess(loss.get("unigram_train")))
         lines.append(f"first loss {first_loss(loss['first'], loss['uniform'])}{hint}")
     if loss.get("validation") is not None:
         reference = f"unigram {loss['unigram']:.2f}, ln V {loss['uniform']:.2f}"
@@ -87,11 +88,11 @@ def first_loss(loss: float, uniform: float) -> str:
     return f"{loss:.2f} = ln V {'+' if excess >= 0 else '−'} {abs(excess):.2f}"
 
 
-def first_loss_hint(excess: float) -> str:
+def first_loss_hint(excess: float, lowest: float) -> str:
     """Say what a first loss far from ln V points to; empty where it is as it should be."""
     if excess > 0.5:
         return " (high: a large or tied head, or a missing final norm)"
-    if excess < -0.1:
+    if excess < lowest:
         return " (low: a leak? shifted targets or a missing mask)"
     return ""
 
