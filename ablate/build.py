@@ -23,6 +23,7 @@ from ablate.model.init import InitRecipe, initialise
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
 from ablate.train.optimizers import OptimizerRecipe
+from ablate.train.precision import check_compiler, check_precision
 from ablate.train.probes import (
     AttentionInstrument,
     Instrument,
@@ -68,7 +69,10 @@ def check(config: Config, corpus: TokenizedCorpus | None) -> Task:
 
     The task is returned, so that what is asked of it can be checked too.
     """
-    pick_device(config["device"])
+    device = pick_device(config["device"])
+    check_precision(config["precision"], device)
+    if config["compile"]:
+        check_compiler(device)
     task = build_task(config, corpus)
     build_schedule(config)
     part(config, "init")()

@@ -1,5 +1,6 @@
 """The number format of training passes, and whether they are compiled."""
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -68,7 +69,7 @@ def has_bf16(device: torch.device) -> bool:
 def check_compiler(device: torch.device) -> None:
     """Raise UserError where torch.compile lacks what it makes kernels with."""
     if device.type == "cuda":
-        if not torch.utils._triton.has_triton():
+        if importlib.util.find_spec("triton") is None:
             raise UserError("compile=true: on CUDA it needs the package triton; use compile=false")
         return
     usual = "clang++" if sys.platform == "darwin" else "g++"
