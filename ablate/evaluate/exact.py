@@ -16,7 +16,8 @@ import torch
 
 from ablate.data.generated.base import END, GeneratedTask
 from ablate.data.tasks import IGNORED, Batch
-from ablate.evaluate.extrapolation import retention, score_batch
+from ablate.evaluate.extrapolation import retention
+from ablate.evaluate.windows import score_batch
 from ablate.model.transformer import Transformer
 
 PROBE_SEED = 0

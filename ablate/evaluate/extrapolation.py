@@ -6,35 +6,22 @@ lengths differ in context alone. The last target of a window has c tokens before
 is scored on the hidden tokens among the last w, which are the same for every c too.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
-from ablate.data.tasks import IGNORED, Batch, CorpusTask
+from ablate.data.tasks import CorpusTask
 from ablate.errors import UserError
+from ablate.evaluate.by_position import bucket_table, position_curve
+from ablate.evaluate.protocols import measure_protocols
+from ablate.evaluate.resampling import DRAWS, Groups, group_windows, interval, resample
+from ablate.evaluate.tolerance import DEFINITION, MARGIN, flags
+from ablate.evaluate.windows import Check, Scores, Windows, score_windows
 from ablate.model.transformer import Transformer
-from ablate.train.batches import goal, predict
 
-
-@dataclass(frozen=True)
-class Windows:
-    """Where the target groups lie in the held-out stream.
-
-    `ends[i]` is the index of the last target of group i; each group has `width` targets.
-    """
-
-    ends: np.ndarray
-    width: int
-
-    def rows(self, tokens: np.ndarray, chosen: slice, context: int) -> np.ndarray:
-        """The tokens of some windows and one before each, int64 [windows, context + 1]."""
-        rows = [tokens[end - context : end + 1] for end in self.ends[chosen]]
-        return np.stack(rows).astype(np.int64)
+MEASURES = ("accuracy", "nll")
 
 
 def lay_windows(tokens: int, *, seq_len: int, longest: int, count: int) -> Windows:
@@ -76,143 +63,99 @@ def extrapolate(
     *,
     multiples: Sequence[float],
     windows: int,
+    protocols: Sequence[str] = (),
     batch_tokens: int,
-    check: Callable[[str], None] = lambda doing: None,
+    check: Check = lambda doing: None,
 ) -> dict[str, Any]:
     """Accuracy and nll of the fixed targets at each multiple of the train length.
 
-    Guessing the most frequent training token gives `accuracy_unigram`. `batch_tokens` bounds the
-    tokens of one forward pass (one window at least). `check` is told what comes next, and may
-    raise to stop. Values are null at a length beyond the scheme's limit, and where a diverged
-    model gives no finite number.
+    Guessing the most frequent training token gives `accuracy_unigram`. `protocols` are measured
+    beside. `batch_tokens` bounds the tokens of one forward pass (one window at least). Values are
+    null at a length beyond the scheme's limit, and where a diverged model gives no finite number.
     """
-    seq_len, tokens = model.shape.seq_len, task.corpus.validation
+    seq_len, corpus = model.shape.seq_len, task.corpus
     lengths, layout = window_layout(
-        len(tokens), seq_len=seq_len, multiples=multiples, windows=windows
+        len(corpus.validation), seq_len=seq_len, multiples=multiples, windows=windows
     )
-    limit = model.position.max_length
+    limit, width = model.position.max_length, layout.width
     defined = [c for c in lengths if limit is None or c <= limit]
     model.eval()
     scores: dict[int, Scores] = {}
     for length in defined:
         check(f"evaluating with {length} tokens of context")
-        scores[length] = score_windows(model, task, layout, length, batch_tokens, check)
-    model.train()
-    nll, accuracy = (
-        [scores[c].last(which, layout.width) if c in scores else None for c in lengths]
-        for which in ("nll", "correct")
-    )
-    trained = accuracy[lengths.index(seq_len)]
-    unigram = scores[defined[0]].share_of(int(task.corpus.counts.argmax()), layout.width)
+        keep = length if length == defined[-1] else width
+        scores[length] = score_windows(model, task, layout, length, batch_tokens, check, keep=keep)
     longest = scores[defined[-1]]
+    ends = {length: found.last(width) for length, found in scores.items()}
+    beside = measure_protocols(
+        model,
+        task,
+        lengths,
+        names=protocols,
+        windows=windows,
+        batch_tokens=batch_tokens,
+        check=check,
+    )
+    model.train()
+    accuracy, nll = ([ends[c].mean(m) if c in ends else None for c in lengths] for m in MEASURES)
+    unigram = ends[defined[0]].share_of(int(corpus.counts.argmax()))
+    groups = group_windows(layout.ends, corpus.validation_documents)
+    every = bool(longest.scored.all())
     return {
         "protocol": "fixed-target",
         "train_length": seq_len,
         "lengths": lengths,
         "accuracy": accuracy,
         "nll": nll,
-        "retention": [retention(a, trained, unigram) for a in accuracy],
+        "retention": [retention(a, accuracy[lengths.index(seq_len)], unigram) for a in accuracy],
         "accuracy_unigram": unigram,
-        "targets": longest.count(layout.width),
-        "curve": position_curve(longest.nll, longest.correct, layout.width),
+        "targets": longest.last(width).count,
+        "curve": position_curve(longest.nll, longest.correct, width) if every else None,
+        "buckets": bucket_table(longest.nll, longest.correct, lengths) if every else None,
+        **uncertainty(ends, lengths, seq_len, groups),
+        "protocols": beside,
     }
 
 
-@dataclass(frozen=True)
-class Scores:
-    """nll in nats, correctness and targets of every position, [windows, context] each.
+def uncertainty(
+    scores: Mapping[int, Scores], lengths: Sequence[int], trained: int, groups: Groups
+) -> dict[str, Any]:
+    """Bootstrap intervals of each value and of its difference to the train length's, and flags.
 
-    nll and correctness are NaN where nothing was to be predicted.
+    Undefined lengths are null, and so is everything where there is but one group to draw from.
     """
-
-    nll: np.ndarray
-    correct: np.ndarray
-    targets: np.ndarray
-
-    def last(self, which: str, width: int) -> float | None:
-        """The mean of "nll" or "correct" over the targets among the last `width` positions.
-
-        None where the model's numbers are not finite.
-        """
-        scored = self.targets[:, -width:] != IGNORED
-        if not np.isfinite(self.nll[:, -width:][scored]).all():
-            return None
-        values = {"nll": self.nll, "correct": self.correct}[which]
-        return float(values[:, -width:][scored].mean())
-
-    def share_of(self, token: int, width: int) -> float:
-        """How often a target among the last `width` positions is `token`."""
-        targets = self.targets[:, -width:]
-        return float((targets[targets != IGNORED] == token).mean())
-
-    def count(self, width: int) -> int:
-        """Number of targets among the last `width` positions."""
-        return int((self.targets[:, -width:] != IGNORED).sum())
-
-
-def score_windows(
-    model: Transformer,
-    task: CorpusTask,
-    layout: Windows,
-    context: int,
-    batch_tokens: int,
-    check: Callable[[str], None],
-) -> Scores:
-    """Score every window with `context` tokens."""
-    size = max(1, batch_tokens // context)
-    parts: list[tuple[Tensor, Tensor]] = []
-    batches: list[Batch] = []
-    for first in range(0, len(layout.ends), size):
-        check("")
-        chosen = range(first, min(first + size, len(layout.ends)))
-        rows = layout.rows(task.corpus.validation, slice(first, first + size), context)
-        # A generator for each window hides the same tokens however windows are batched.
-        views = [
-            task.view(row[None], layout.width, np.random.default_rng(window))
-            for window, row in zip(chosen, rows, strict=True)
-        ]
-        batch = Batch(
-            np.concatenate([view.inputs for view in views]),
-            np.concatenate([view.targets for view in views]),
-        )
-        batches.append(batch)
-        parts.append(score_batch(model, batch))
-    targets = np.concatenate([batch.targets for batch in batches])
-    nll = torch.cat([nll for nll, _ in parts]).double().numpy()
-    correct = torch.cat([correct for _, correct in parts]).double().numpy()
-    hidden = targets == IGNORED
-    return Scores(np.where(hidden, np.nan, nll), np.where(hidden, np.nan, correct), targets)
-
-
-def score_batch(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
-    """nll and correctness at each position, [rows, length] each, on the CPU."""
-    device = model.embedding.weight.device
-    targets = goal(batch, device)
-    logits = predict(model, batch, device).float()
-    nll = F.cross_entropy(
-        logits.flatten(0, 1), targets.flatten(), reduction="none", ignore_index=IGNORED
-    )
-    return nll.view_as(targets).cpu(), (logits.argmax(-1) == targets).cpu()
-
-
-def position_curve(
-    nll: np.ndarray, correct: np.ndarray, bucket: int
-) -> dict[str, list[float]] | None:
-    """Means over windows and over `bucket` neighbouring positions of the longest window.
-
-    `position` is the number of context tokens at the end of a bucket. Each bucket holds equally
-    many targets; they are other tokens in each bucket, unlike those of `accuracy` and `nll`. None
-    where the task does not score every position.
-    """
-    if np.isnan(correct).any():
-        return None
-    whole = nll.shape[1] // bucket * bucket
-    shape = (nll.shape[0], whole // bucket, bucket)
-    return {
-        "position": list(range(bucket, whole + 1, bucket)),
-        "nll": nll[:, :whole].reshape(shape).mean(axis=(0, 2)).tolist(),
-        "accuracy": correct[:, :whole].reshape(shape).mean(axis=(0, 2)).tolist(),
+    drawn = {measure: draws(scores, lengths, measure, groups) for measure in MEASURES}
+    own = lengths.index(trained)
+    found: dict[str, Any] = {
+        "level": 0.95,
+        "draws": DRAWS,
+        "over": groups.over,
+        "groups": groups.count,
     }
+    judged: dict[str, Any] = {"margin": MARGIN, "definition": DEFINITION}
+    for measure, values in drawn.items():
+        found[measure] = [interval(column) for column in values.T]
+        differences = [interval(column - values[:, own]) for column in values.T]
+        found[f"{measure}_difference"] = differences
+        better = measure == "nll"
+        judged[measure] = flags(lengths, trained, differences, lower_is_better=better)
+    return {"interval": found, "flags": judged}
+
+
+def draws(
+    scores: Mapping[int, Scores], lengths: Sequence[int], measure: str, groups: Groups
+) -> np.ndarray:
+    """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined."""
+    if groups.count < 2:
+        return np.full((DRAWS, len(lengths)), np.nan)
+    sums = np.full((len(groups.of), len(lengths)), np.nan)
+    counts = next(iter(scores.values())).scored.sum(axis=1)
+    for column, length in enumerate(lengths):
+        found = scores.get(length)
+        if found is not None and found.finite:
+            values = found.nll if measure == "nll" else found.correct
+            sums[:, column] = np.where(found.scored, values, 0).sum(axis=1, dtype=np.float64)
+    return resample(sums, counts, groups)
 
 
 def retention(accuracy: float | None, trained: float | None, unigram: float) -> float | None:

@@ -37,6 +37,7 @@ def measure_lengths(
                 task,
                 multiples=multiples,
                 windows=count,
+                protocols=config["evaluate"]["protocols"],
                 batch_tokens=batch_tokens,
                 check=check,
             )

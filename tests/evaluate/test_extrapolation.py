@@ -1,5 +1,6 @@
 """The fixed-target protocol: the same targets at every context, none twice, none off by one."""
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from ablate.config import PROTOCOLS
 from ablate.data.lm import LanguageModelling
 from ablate.data.mlm import MaskedLanguageModelling
 from ablate.data.store import TokenizedCorpus
-from ablate.data.tasks import Task
+from ablate.data.tasks import CorpusTask
 from ablate.data.tokenizers import Bytes
 from ablate.errors import UserError
 from ablate.evaluate.extrapolation import extrapolate, lay_windows, retention
@@ -24,11 +26,17 @@ VOCABULARY = 11
 class Teller:
     """Stands in for a model: predicts the token `lag` before each position, for sure."""
 
-    def __init__(self, lag: int, seq_len: int = 16, limit: int | None = None) -> None:
-        self.shape = Shape(width=4, depth=1, heads=1, seq_len=seq_len, vocabulary=VOCABULARY)
+    def __init__(
+        self,
+        lag: int,
+        seq_len: int = 16,
+        limit: int | None = None,
+        vocabulary: int = VOCABULARY,
+    ) -> None:
+        self.shape = Shape(width=4, depth=1, heads=1, seq_len=seq_len, vocabulary=vocabulary)
         self.lag, self.max_length = lag, limit
         self.position = self
-        self.embedding = torch.nn.Embedding(VOCABULARY, 4)
+        self.embedding = torch.nn.Embedding(vocabulary, 4)
         self.lengths_seen: list[int] = []
 
     def eval(self) -> None: ...
@@ -39,7 +47,7 @@ class Teller:
         self.lengths_seen.append(tokens.shape[1])
         told = torch.roll(tokens, self.lag, dims=1)
         told[:, : self.lag] = 0
-        return 100.0 * torch.nn.functional.one_hot(told, VOCABULARY).float()
+        return 100.0 * torch.nn.functional.one_hot(told, self.shape.vocabulary).float()
 
 
 def stream(tokens: np.ndarray) -> TokenizedCorpus:
@@ -51,7 +59,7 @@ def stream(tokens: np.ndarray) -> TokenizedCorpus:
 
 
 def measure(
-    model: Any, tokens: np.ndarray, kind: type[Task] = LanguageModelling, **more: Any
+    model: Any, tokens: np.ndarray, kind: type[CorpusTask] = LanguageModelling, **more: Any
 ) -> dict[str, Any]:
     task = kind(stream(tokens), seq_len=16, batch_size=4, seed=0)
     settings = {"multiples": [0.5, 1, 2, 4], "windows": 20, "batch_tokens": 64, **more}
@@ -100,6 +108,27 @@ def test_the_curve_by_position_covers_the_longest_window() -> None:
     assert curve["accuracy"][5:] == [1.0] * 27
 
 
+def test_the_bucket_table_has_equally_many_targets_in_each_bucket() -> None:
+    """Buckets end at the lengths; the first 9 targets lack the token that tells them."""
+    found = measure(Teller(lag=9), PERIODIC)["buckets"]
+    assert found["from"] == [0, 8, 16, 32]
+    assert found["to"] == [8, 16, 32, 64]
+    assert found["targets"] == 20 * 8
+    assert found["accuracy"] == [0.0, 7 / 8, 1.0, 1.0]
+    cut_short = measure(Teller(lag=9, limit=16), PERIODIC)["buckets"]
+    assert cut_short["accuracy"] == [0.0, 7 / 8, None, None]
+
+
+def test_intervals_and_flags_of_a_model_that_needs_more_context_than_it_was_trained_with() -> None:
+    """It gains where the context is long enough for it, and nothing is said up to L."""
+    found = measure(Teller(lag=20), np.tile(np.arange(1, 22, dtype=np.uint8) % 11, 40))
+    assert found["interval"]["over"] == "blocks"
+    assert found["interval"]["accuracy_difference"][1] == [0.0, 0.0]
+    assert found["flags"]["accuracy"]["extrapolates"] == [None, None, "yes", "yes"]
+    for value, bounds in zip(found["nll"], found["interval"]["nll"], strict=True):
+        assert bounds[0] <= value <= bounds[1]
+
+
 def test_a_diverged_model_gives_null_and_no_error() -> None:
     class Broken(Teller):
         def __call__(self, tokens: Tensor) -> Tensor:
@@ -108,6 +137,29 @@ def test_a_diverged_model_gives_null_and_no_error() -> None:
     found = measure(Broken(lag=9), PERIODIC)
     assert found["accuracy"] == [None] * 4
     assert found["retention"] == [None] * 4
+    assert found["interval"]["accuracy"] == [None] * 4
+    assert found["flags"]["nll"]["tolerates"] == [None] * 4
+
+
+def test_one_batch_of_logits_is_alive_at_a_time_and_none_is_larger_than_a_window() -> None:
+    alive: list[weakref.ref[Tensor]] = []
+    sizes: list[int] = []
+
+    class Watched(Teller):
+        def __call__(self, tokens: Tensor) -> Tensor:
+            assert torch.is_inference_mode_enabled()
+            assert not any(logits() is not None for logits in alive)
+            logits = super().__call__(tokens)
+            alive.append(weakref.ref(logits))
+            sizes.append(tokens.numel())
+            return logits
+
+    model = Watched(lag=9)
+    measure(model, PERIODIC, batch_tokens=20, protocols=list(PROTOCOLS))
+    assert max(model.lengths_seen) == 64
+    assert all(
+        size <= 20 or size == length for size, length in zip(sizes, model.lengths_seen, strict=True)
+    )
 
 
 def test_the_caller_can_stop_it() -> None:
@@ -152,10 +204,9 @@ def test_an_encoder_is_scored_on_hidden_tokens_the_same_for_every_context() -> N
     class Encoder(Teller):
         def __call__(self, tokens: Tensor) -> Tensor:
             hidden.append(tokens[:, -2:].eq(VOCABULARY).numpy())
-            told = torch.roll(tokens, 10, dims=1)
-            return 100.0 * torch.nn.functional.one_hot(told, VOCABULARY + 1).float()
+            return super().__call__(tokens)
 
-    model = Encoder(lag=9)
+    model = Encoder(lag=10, vocabulary=VOCABULARY + 1)
     found = measure(model, PERIODIC, MaskedLanguageModelling)
     assert found["accuracy"][1:] == [1.0, 1.0, 1.0]
     assert found["targets"] == 20

@@ -1,0 +1,128 @@
+"""Two more ways to measure at length, both on the same held-out stretches of text.
+
+non-overlapping: the stretches are cut into windows of c tokens and every target is scored, so that
+most have less than c tokens of context.
+sliding-window: windows of c tokens advance by c/2, and the last c/2 targets of each are scored; a
+target has more than c/2 and at most c tokens of context. At c = L this is what a model that never
+looks further than it was trained makes of a text of any length.
+Press et al. 2021 (arXiv 2108.12409) compare the two. Every token of the stretches is scored once
+for every c.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ablate.data.tasks import CorpusTask
+from ablate.evaluate.windows import Check, Windows, score_windows
+from ablate.model.transformer import Transformer
+
+Cut = Callable[[np.ndarray, int, int], Iterator[tuple[int, Windows]]]
+"""From the first targets of stretches, their length and c to pairs of context and windows."""
+
+
+def measure_protocols(
+    model: Transformer,
+    task: CorpusTask,
+    lengths: Sequence[int],
+    *,
+    names: Sequence[str],
+    windows: int,
+    batch_tokens: int,
+    check: Check,
+) -> dict[str, Any]:
+    """Accuracy and nll at each length by each named protocol; the model is in evaluation mode.
+
+    There is one stretch of the longest length for every 32 `windows`. Values are null at a length
+    beyond the scheme's limit and where numbers are not finite.
+    """
+    total, limit = max(lengths), model.position.max_length
+    starts = lay_stretches(len(task.corpus.validation), total, max(1, windows // 32))
+    found: dict[str, Any] = {}
+    for name in names:
+        rows: list[tuple[float | None, float | None, int | None]] = []
+        for length in lengths:
+            if limit is not None and length > limit:
+                rows.append((None, None, None))
+                continue
+            check(f"evaluating {name} windows of {length} tokens")
+            cuts = PROTOCOLS[name](starts, total, length)
+            rows.append(score_cuts(model, task, cuts, batch_tokens, check))
+        accuracy, nll, counts = zip(*rows, strict=True)
+        found[name] = {
+            "definition": DEFINITIONS[name],
+            "lengths": list(lengths),
+            "accuracy": list(accuracy),
+            "nll": list(nll),
+            "targets": list(counts),
+        }
+    return found
+
+
+def lay_stretches(tokens: int, total: int, count: int) -> np.ndarray:
+    """First targets of up to `count` stretches of `total` targets, evenly spread.
+
+    >>> lay_stretches(100, 20, 3).tolist(), lay_stretches(30, 20, 3).tolist()
+    ([1, 21, 61], [1])
+    """
+    room = (tokens - 1) // total
+    count = min(count, room)
+    return 1 + np.arange(count) * room // count * total
+
+
+def non_overlapping(starts: np.ndarray, total: int, length: int) -> Iterator[tuple[int, Windows]]:
+    """Windows of `length` side by side, a shorter one at the end where it does not divide."""
+    for first in range(0, total, length):
+        width = min(length, total - first)
+        yield width, Windows(starts + first + width - 1, width)
+
+
+def sliding_window(starts: np.ndarray, total: int, length: int) -> Iterator[tuple[int, Windows]]:
+    """Windows of `length` that end at every half of it; shorter at the text's beginning alone."""
+    stride = max(1, length // 2)
+    for first in range(0, total, stride):
+        width = min(stride, total - first)
+        ends = starts + first + width - 1
+        contexts = np.minimum(length, ends)
+        for context in np.unique(contexts):
+            yield int(context), Windows(ends[contexts == context], width)
+
+
+PROTOCOLS: dict[str, Cut] = {"non-overlapping": non_overlapping, "sliding-window": sliding_window}
+DEFINITIONS = {
+    "non-overlapping": "stretches of text cut into windows of c tokens, every target scored",
+    "sliding-window": (
+        "windows of c tokens that advance by c/2, the last c/2 targets of each scored; every "
+        "target has more than c/2 and at most c tokens of context"
+    ),
+}
+
+
+def score_cuts(
+    model: Transformer,
+    task: CorpusTask,
+    cuts: Iterator[tuple[int, Windows]],
+    batch_tokens: int,
+    check: Check,
+) -> tuple[float | None, float | None, int]:
+    """Accuracy, nll and number of targets over all windows; None where not finite."""
+    right, nll, count = 0.0, 0.0, 0
+    for context, windows in merged(cuts):
+        width = windows.width
+        scores = score_windows(model, task, windows, context, batch_tokens, check, keep=width)
+        right += float(scores.correct[scores.scored].sum(dtype=np.float64))
+        nll += float(scores.nll[scores.scored].sum(dtype=np.float64))
+        count += scores.count
+    if not np.isfinite(nll):
+        return None, None, count
+    return right / count, nll / count, count
+
+
+def merged(cuts: Iterator[tuple[int, Windows]]) -> Iterator[tuple[int, Windows]]:
+    """Windows of one context and width together, so that they fill batches."""
+    ends: dict[tuple[int, int], list[np.ndarray]] = {}
+    for context, windows in cuts:
+        ends.setdefault((context, windows.width), []).append(windows.ends)
+    for (context, width), found in ends.items():
+        yield context, Windows(np.concatenate(found), width)

@@ -1,0 +1,66 @@
+"""Whether a run tolerates, or gains from, more context than it was trained with.
+
+With e(c) how much better the same targets are done at c tokens of context than at the train
+length L, and a margin δ: a run tolerates c where e(c) ≥ −δ, and extrapolates to c where e(c) > δ.
+The interval of e(c) decides: "yes" where all of it says so, "no" where none of it does, else
+"undecided".
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ablate.evaluate.resampling import Interval
+
+MARGIN = 0.02
+"""In accuracy, and in nats."""
+DEFINITION = (
+    "tolerates c: at c no worse than at L by more than the margin; extrapolates to c: better by "
+    "more than it; yes or no where the whole interval of the difference says so; for c above L"
+)
+
+Flag = Literal["yes", "no", "undecided"]
+
+
+def tolerates(effect: Interval) -> Flag:
+    """Whether an effect with this interval is at least −δ.
+
+    >>> tolerates([-0.01, 0.0]), tolerates([-0.1, -0.05]), tolerates([-0.03, 0.0])
+    ('yes', 'no', 'undecided')
+    """
+    low, high = effect
+    return "yes" if low >= -MARGIN else "no" if high < -MARGIN else "undecided"
+
+
+def gains(effect: Interval) -> Flag:
+    """Whether an effect with this interval is above δ.
+
+    >>> gains([0.03, 0.1]), gains([-0.1, 0.02]), gains([0.0, 0.1])
+    ('yes', 'no', 'undecided')
+    """
+    low, high = effect
+    return "yes" if low > MARGIN else "no" if high <= MARGIN else "undecided"
+
+
+def flags(
+    lengths: Sequence[int],
+    trained: int,
+    differences: Sequence[Interval | None],
+    *,
+    lower_is_better: bool,
+) -> dict[str, list[Flag | None]]:
+    """Both flags at each length, from intervals of value(c) − value(L).
+
+    None at lengths up to L, and where there is no interval.
+    """
+    effects = [
+        None
+        if found is None or length <= trained
+        else [-found[1], -found[0]]
+        if lower_is_better
+        else found
+        for length, found in zip(lengths, differences, strict=True)
+    ]
+    return {
+        "tolerates": [None if effect is None else tolerates(effect) for effect in effects],
+        "extrapolates": [None if effect is None else gains(effect) for effect in effects],
+    }

@@ -1,0 +1,122 @@
+"""Windows of held-out text, and what a model scores on the last targets of each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ablate.data.tasks import IGNORED, Batch, CorpusTask
+from ablate.model.transformer import Transformer
+from ablate.train.batches import goal, predict
+
+Check = Callable[[str], None]
+"""Told what comes next; may raise to stop."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Where target groups lie in the held-out stream.
+
+    `ends[i]` is the index of the last target of group i; each group has `width` targets.
+    """
+
+    ends: np.ndarray
+    width: int
+
+    def rows(self, tokens: np.ndarray, chosen: slice, context: int) -> np.ndarray:
+        """The tokens of some windows and one before each, int64 [windows, context + 1]."""
+        rows = [tokens[end - context : end + 1] for end in self.ends[chosen]]
+        return np.stack(rows).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """nll in nats, correctness and targets at the last positions of windows, [windows, kept] each.
+
+    nll and correctness are NaN where nothing was to be predicted.
+    """
+
+    nll: np.ndarray
+    correct: np.ndarray
+    targets: np.ndarray
+
+    def last(self, width: int) -> "Scores":
+        """The same of the last `width` positions alone."""
+        return Scores(self.nll[:, -width:], self.correct[:, -width:], self.targets[:, -width:])
+
+    @property
+    def scored(self) -> np.ndarray:
+        """Where something was to be predicted."""
+        return self.targets != IGNORED
+
+    @property
+    def count(self) -> int:
+        """Number of targets."""
+        return int(self.scored.sum())
+
+    @property
+    def finite(self) -> bool:
+        """Whether the model gave a finite number for every target."""
+        return bool(np.isfinite(self.nll[self.scored]).all())
+
+    def mean(self, which: str) -> float | None:
+        """The mean of "nll" or "accuracy" over targets; None where numbers are not finite."""
+        values = {"nll": self.nll, "accuracy": self.correct}[which]
+        return float(values[self.scored].mean(dtype=np.float64)) if self.finite else None
+
+    def share_of(self, token: int) -> float:
+        """How often a target is `token`."""
+        return float((self.targets[self.scored] == token).mean())
+
+
+def score_windows(
+    model: Transformer,
+    task: CorpusTask,
+    layout: Windows,
+    context: int,
+    batch_tokens: int,
+    check: Check,
+    *,
+    keep: int,
+) -> Scores:
+    """Score the last `keep` positions of every window of `context` tokens.
+
+    One batch of logits is alive at a time, of at most `batch_tokens` tokens or of one window.
+    """
+    size = max(1, batch_tokens // context)
+    parts: list[tuple[Tensor, Tensor]] = []
+    targets: list[np.ndarray] = []
+    for first in range(0, len(layout.ends), size):
+        check("")
+        rows = layout.rows(task.corpus.validation, slice(first, first + size), context)
+        # A generator for each window hides the same tokens however windows are batched.
+        views = [
+            task.view(row[None], layout.width, np.random.default_rng(first + index))
+            for index, row in enumerate(rows)
+        ]
+        batch = Batch(
+            np.concatenate([view.inputs for view in views]),
+            np.concatenate([view.targets for view in views]),
+        )
+        targets.append(batch.targets[:, -keep:])
+        nll, correct = score_batch(model, batch)
+        parts.append((nll[:, -keep:].clone(), correct[:, -keep:].clone()))
+    goals = np.concatenate(targets)
+    unscored = goals == IGNORED
+    losses = torch.cat([nll for nll, _ in parts]).numpy()
+    hits = torch.cat([correct for _, correct in parts]).float().numpy()
+    return Scores(np.where(unscored, np.nan, losses), np.where(unscored, np.nan, hits), goals)
+
+
+def score_batch(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+    """nll and correctness at each position, [rows, length] each, on the CPU."""
+    device = model.embedding.weight.device
+    targets = goal(batch, device)
+    logits = predict(model, batch, device).float()
+    nll = F.cross_entropy(
+        logits.flatten(0, 1), targets.flatten(), reduction="none", ignore_index=IGNORED
+    )
+    return nll.view_as(targets).cpu(), (logits.argmax(-1) == targets).cpu()
