@@ -48,12 +48,13 @@ SHAPE: dict[str, Any] = {
     },
     "extrapolation": {
         "train_length": NUMBER,
-        **dict.fromkeys(("lengths", "accuracy", "nll", "retention"), NUMBERS),
+        **dict.fromkeys(("lengths", "accuracy", "exact", "nll", "retention"), NUMBERS),
     },
     "timing": dict.fromkeys(("seconds", "tokens_per_second"), NUMBER),
     "environment": OBJECT,
     "curve": {"steps": NUMBERS, "loss": NUMBERS},
 }
+LARGEST = 1e150
 REQUIRED = ("status", "config", "choices")
 
 
@@ -203,8 +204,8 @@ def _fit(value: Any, shape: Any, path: str, misfits: list[str]) -> Any:
 
 
 def _number(value: Any, path: str, misfits: list[str]) -> float | None:
-    # bool is an int in Python; an integer too large for a float would break every later sum.
-    if isinstance(value, bool) or (isinstance(value, int) and abs(value) > 10**300):
+    # bool is an int in Python; a number whose square overflows would break every later sum.
+    if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) > LARGEST):
         misfits.append(f"`{path}` is not {NUMBER} that can be used")
         return None
     return _checked(value, int | float, NUMBER, path, misfits)

@@ -12,12 +12,12 @@ from ablate.report.contrasts import Contrast, Judge, judged
 from ablate.report.counts import Count, counted
 from ablate.report.effects import interactions, main_effects, reference_levels
 from ablate.report.findings import ArmFinding, findings
-from ablate.report.ledger import Flag, LedgerRow, flags, ledger
+from ablate.report.ledger import Flag, LedgerRow, flags, ledger, repeats
 from ablate.report.outcomes import outcomes
 from ablate.report.sensitivity import Sensitivity, sensitivities
 from ablate.report.sentences import Sentence
 from ablate.report.settings import check_keys, parse_where
-from ablate.report.story import cautions, story
+from ablate.report.story import cautions, story, told_effects
 
 MARGIN = 0.02  # nats, or accuracy as a share: delta of science.md, section 4
 
@@ -89,8 +89,9 @@ def analyse(
     sensitive = sensitivities(everything, every_factor)
     arms = [group.arm for group in groups]
     rows = ledger(groups, factors, choices)
-    fair = flags(rows, factors)
-    told = contrasts if by or len({one.factors for one in effects}) < 2 else effects
+    fair = [*flags(rows, factors), *repeats(groups)]
+    alone, mixed = told_effects(effects)
+    told = contrasts if by or len({one.factors for one in alone}) < 2 else alone
     said = story(told, [] if by else crossed, counts, sensitive, column.unit, judge)
     return Analysis(
         metric=metric,
@@ -111,7 +112,7 @@ def analyse(
         ledger=tuple(rows),
         flags=tuple(fair),
         findings=tuple(findings(groups)),
-        sentences=(*said, *cautions(arms, choices, fair, column.key)),
+        sentences=(*said, *cautions(arms, choices, fair, mixed, column.key)),
     )
 
 

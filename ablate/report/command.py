@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ablate.errors import UserError
 from ablate.report.analysis import Analysis, analyse
-from ablate.report.collect import collect
+from ablate.report.collect import Run, collect
 from ablate.report.machine import as_csv, as_json
 from ablate.report.options import SUFFIXES, parse
 from ablate.report.render import as_markdown, as_table
@@ -60,9 +60,7 @@ def _report(options: argparse.Namespace) -> None:
     if options.runs and options.by:
         raise UserError("--runs and --by: choose one; a row is a run or a group of runs")
     runs = collect(options.paths, options.outputs)
-    table = build(
-        runs, by=options.by, where=options.where, sort=options.sort, each_run=options.runs
-    )
+    table = _table(runs, options)
     analysis = analyse(
         shown(table),
         by=options.by,
@@ -72,6 +70,10 @@ def _report(options: argparse.Namespace) -> None:
         choose_key=options.choose,
         selection_seeds=options.selection_seeds,
     )
+    if analysis.choices:  # the table too is of the runs that nothing was chosen on
+        told = {name for arm in analysis.arms for name in arm.runs}
+        kept = [run for run in runs if run.found is None or f"{run.study}/{run.name}" in told]
+        table = _table(kept, options)
     report = Report(table, analysis, sections(analysis, options.ledger))
     suffix = "" if options.output is None else options.output.suffix.lower()
     format_name = options.format or SUFFIXES.get(suffix, "table")
@@ -79,11 +81,15 @@ def _report(options: argparse.Namespace) -> None:
         _print(report, format_name)
     else:
         _save(report, format_name, options.output)
-    told = options.output is None and format_name in ("table", "markdown")
-    if table.left_out and not told:
+    listed_there = options.output is None and format_name in ("table", "markdown")
+    if table.left_out and not listed_there:
         count = len(table.left_out)
         listed = ", ".join(name for name, _ in outside(table)[:3]) + (", ..." if count > 3 else "")
         print(f"ablate report: {count} without a readable record: {listed}", file=sys.stderr)
+
+
+def _table(runs: Sequence[Run], options: argparse.Namespace) -> Table:
+    return build(runs, by=options.by, where=options.where, sort=options.sort, each_run=options.runs)
 
 
 def _print(report: Report, format_name: str) -> None:

@@ -31,7 +31,7 @@ class Contrast:
 
     For an interaction it is how much the first factor's difference grows with the second's, of
     either sign: its verdicts "better" and "worse" read as that sign. `p_holm` and the verdict are
-    over the contrasts of one kind. `diverged` are (name, against) of `of` pairs.
+    over the contrasts of one kind. The counts are those of `Matched`, by side.
     """
 
     kind: Kind
@@ -45,6 +45,7 @@ class Contrast:
     verdict: Verdict
     seeds: tuple[Any, ...]
     cells: int
+    shared: int
     left_out: int
     unpaired: int
     diverged: tuple[int, ...]
@@ -101,6 +102,7 @@ def judged(pairs: Sequence[Pair], judge: Judge) -> list[Contrast]:
                 verdict=_verdict(pair, match, test, holms, judge),
                 seeds=tuple(match.seeds),
                 cells=match.cells,
+                shared=match.shared,
                 left_out=match.left_out,
                 unpaired=match.unpaired,
                 diverged=tuple(match.diverged),

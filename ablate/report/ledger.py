@@ -3,6 +3,7 @@
 A comparison of arms is one of their factors only if text, code, tokens and seeds are the same.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -134,6 +135,16 @@ def flags(rows: Sequence[LedgerRow], factors: Sequence[str]) -> list[Flag]:
         )
         found.append(Flag(field, f"{words} differ between runs: {parts}", field in UNFAIR))
     return [*found, *_parameters(rows), *_seeds(rows)]
+
+
+def repeats(groups: Sequence[Group]) -> list[Flag]:
+    """Return a flag where an arm has a seed more than once, as in two studies: it is averaged."""
+    times = Counter((o.run.arm, text(o.seed)) for group in groups for o in group.outcomes)
+    repeated = sum(count - 1 for count in times.values())
+    if not repeated:
+        return []
+    told = f"{repeated} runs repeat the arm and seed of another; such runs are averaged"
+    return [Flag("runs", told, False)]
 
 
 def _some(arms: Sequence[str], of: int) -> str:

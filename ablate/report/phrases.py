@@ -120,9 +120,9 @@ def _interaction_text(one: Contrast, unit: str) -> str:
 def _why_nothing(one: Contrast) -> str:
     if one.undefined:
         return "the scheme cannot do it"
-    if one.unpaired:
-        return "they have no seed in common" if not one.of else "no shared seed finished on both"
-    return "no shared seed finished on both" if one.left_out else "they share no other setting"
+    if not one.shared:
+        return "no two runs differ in that alone"
+    return "no shared seed finished on both" if one.left_out else "they have no seed in common"
 
 
 def diverged_text(one: Contrast) -> str:

@@ -54,8 +54,10 @@ def sensitivities(found: Sequence[Outcome], factors: Sequence[str]) -> list[Sens
 
 
 def _of_arm(label: str, found: Sequence[Outcome]) -> Sensitivity | None:
-    rates = distinct(o.run.record["config"].get(KEY) for o in found)
-    if len(rates) < FEWEST or not all(_is_rate(rate) for rate in rates):
+    if not all(_is_rate(o.run.record["config"].get(KEY)) for o in found):
+        return None
+    rates = distinct(o.run.record["config"][KEY] for o in found)
+    if len(rates) < FEWEST:
         return None
     by_seed: dict[Any, dict[float, float | None]] = {}
     for outcome in found:

@@ -34,6 +34,15 @@ def story(
     return in_order(found)
 
 
+def told_effects(effects: Sequence[Contrast]) -> tuple[list[Contrast], list[str]]:
+    """Return the effects to tell, and the factors that no two runs differ in alone."""
+    by_factor: dict[str, list[Contrast]] = {}
+    for one in effects:
+        by_factor.setdefault(one.factors[0], []).append(one)
+    mixed = [f for f, found in by_factor.items() if not any(one.shared for one in found)]
+    return [one for one in effects if one.factors[0] not in mixed], mixed
+
+
 def _depends(found: Sequence[Contrast]) -> dict[str, list[str]]:
     """Factor → the factors that its effect was shown to depend on."""
     on: dict[str, list[str]] = {}
@@ -51,10 +60,21 @@ def _crossed(found: Sequence[Contrast]) -> list[Contrast]:
 
 
 def cautions(
-    arms: Sequence[Arm], choices: Sequence[Choice], flags: Sequence[Flag], metric: str
+    arms: Sequence[Arm],
+    choices: Sequence[Choice],
+    flags: Sequence[Flag],
+    mixed: Sequence[str],
+    metric: str,
 ) -> list[Sentence]:
     """Return what a reader must know of how the arms came about."""
     lines = [flag.text for flag in flags if flag.unfair]
+    if mixed:
+        verb = (
+            "never change alone: their effects"
+            if len(mixed) > 1
+            else ("never changes alone: its effect")
+        )
+        lines.append(f"{' and '.join(mixed)} {verb} cannot be told apart from others")
     if choices:
         seeds = ", ".join(map(text, choices[0].seeds))
         key = choices[0].key

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from ablate.report.collect import Run
+
 LENGTHS = [32, 64, 128, 256, 512]
 POSITIONS = {
     "none": {"_target_": "ablate.model.position.base.Position"},
@@ -56,7 +58,10 @@ def make_record(study: str, seed: int, changes: dict[str, Any]) -> dict[str, Any
             "device": f"cpu:{seed}",
         },
         **plain,
+        "batch_size": 8,
+        "steps_done": plain["steps"],
         "parameters": 1_234_567,
+        "flops_per_token": 7.4e6,
         "tokens": 76_800,
         "corpus": {"name": "stdlib", "sha256": "ab12", "vocabulary": 256},
         "loss": {
@@ -83,9 +88,28 @@ def make_record(study: str, seed: int, changes: dict[str, Any]) -> dict[str, Any
             "retention": [0.9, 1.0, 0.98, 0.9, 0.85],
         },
         "timing": {"seconds": 42.0, "tokens_per_second": 1800.0},
-        "environment": {"python": "3.11"},
+        "environment": {"python": "3.11", "torch": "2.13.0", "device": "cpu", "threads": 1},
         "curve": {"steps": [1, 75, 150], "loss": [5.55, 3.0, 2.4]},
     }
+
+
+def make_run(
+    changes: dict[str, Any] | None = None, *, study: str = "scout", seed: int = 0, **parts: Any
+) -> Run:
+    """A run that is on no disk; `parts` as those of `add_run`."""
+    record = make_record(study, seed, changes or {})
+    change(record, parts)
+    return Run(Path(study, record["name"]), study, record["name"], record, None, record["label"])
+
+
+def change(record: dict[str, Any], parts: dict[str, Any]) -> None:
+    """Replace keys of a record: `status="failed"`, or `loss__validation=1.5` for a nested one."""
+    for path, value in parts.items():
+        group, nested, key = path.partition("__")
+        if nested:
+            record[group][key] = value
+        else:
+            record[path] = value
 
 
 @pytest.fixture
@@ -97,22 +121,13 @@ def outputs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def add_run(outputs: Path) -> Factory:
-    """Write a run and return its folder.
-
-    `parts` replace keys of the record: `status="failed"`, or `loss__validation=1.5` for a nested
-    one.
-    """
+    """Write a run and return its folder; `parts` are those of `change`."""
 
     def add(
         changes: dict[str, Any] | None = None, *, study: str = "scout", seed: int = 0, **parts: Any
     ) -> Path:
         record = make_record(study, seed, changes or {})
-        for path, value in parts.items():
-            group, nested, key = path.partition("__")
-            if nested:
-                record[group][key] = value
-            else:
-                record[path] = value
+        change(record, parts)
         directory = outputs / study / re.sub(r"[^\w.,=+-]", "_", record["name"], flags=re.ASCII)
         directory.mkdir(parents=True)
         (directory / "record.json").write_text(json.dumps(record))
