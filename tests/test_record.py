@@ -49,7 +49,7 @@ def test_a_record_has_every_key_of_its_shape(tmp_path: Path) -> None:
     assert found["gradients"]["parameters_first"] == []
     assert found["extrapolation"] == {
         "train_length": None,
-        **{key: [] for key in ("lengths", "accuracy", "nll", "retention")},
+        **{key: [] for key in ("lengths", "accuracy", "exact", "nll", "retention")},
     }
 
 

@@ -73,13 +73,14 @@ def add(directory: Path, entry: dict[str, Any]) -> None:
 
 
 def lines(entry: dict[str, Any]) -> list[str]:
-    """A small table: context, accuracy, nll, retention."""
+    """A small table: context, accuracy, exact match of a generated task, nll, retention."""
     found = entry["extrapolation"]
 
     def cell(value: float | None) -> str:
         return "undefined" if value is None else f"{value:.3f}"
 
-    columns = ["accuracy", "nll", "retention"]
+    exact = ["exact"] if "exact" in found else []
+    columns = ["accuracy", *exact, "nll", "retention"]
     rows = [["context", *columns]]
     for index, length in enumerate(found["lengths"]):
         rows.append([str(length), *(cell(found[column][index]) for column in columns)])

@@ -32,6 +32,7 @@ class Column:
     meaning: str
     extract: Callable[[Record], Value]
     panel: str = ""  # "" stands in no table, only in csv, json and --sort
+    optional: bool = False  # stands in a table only where one of its runs measures it
     scale: Scale = "linear"
     decimals: int = 3
     signed: bool = False
@@ -86,6 +87,13 @@ FACTORS: dict[str, float] = {"halfL": 0.5, "L": 1, "2L": 2, "4L": 4, "8L": 8}
 OUTCOME, START, LENGTH = "outcome", "first step", "length"
 CONTEXTS: tuple[tuple[str, str, str, Better, str], ...] = (
     ("acc", "accuracy", "share of the targets predicted right", "higher", "accuracy"),
+    (
+        "exact",
+        "exact",
+        "share of a generated task's examples whose whole answer is right",
+        "higher",
+        "exact match",
+    ),
     ("nll", "nll", "cross-entropy of the targets, nats per token", "lower", "nats"),
     (
         "ret",
@@ -98,14 +106,18 @@ CONTEXTS: tuple[tuple[str, str, str, Better, str], ...] = (
 
 
 def _contexts() -> list[Column]:
-    """One column for each quantity and context; the table shows accuracy at L, 2L, 4L and 8L."""
+    """One column for each quantity and context.
+
+    The table shows accuracy at L, 2L, 4L and 8L, and exact match where there is any.
+    """
     return [
         Column(
             key=f"{short}_{name}",
             heading=f"{'acc.' if short == 'acc' else short} at\n{name}",
             meaning=f"{meaning} with {name} tokens of context",
             extract=_at_context(key, factor),
-            panel=LENGTH if short == "acc" and name != "halfL" else "",
+            panel=LENGTH if short in ("acc", "exact") and name != "halfL" else "",
+            optional=short == "exact",
             trained=True,
             better=better,
             unit=unit,

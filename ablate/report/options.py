@@ -123,7 +123,8 @@ def _parser() -> _Parser:
         "--metric",
         default="val_loss",
         metavar="COLUMN",
-        help="what arms are judged by: a loss, acc_, nll_ or ret_ column (default: val_loss)",
+        help="what arms are judged by: a loss, acc_, exact_, nll_ or ret_ column"
+        " (default: val_loss)",
     )
     add(
         "--margin",

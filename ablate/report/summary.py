@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ablate.report.collect import Run
-from ablate.report.columns import COLUMNS, LENGTH, Column
+from ablate.report.columns import COLUMNS, LENGTH, Column, Missing
 from ablate.report.settings import text
 from ablate.report.tables import Table, distinct
 from ablate.report.texts import clean
@@ -72,9 +72,19 @@ def _joined(names: Iterable[str], most: int = 6) -> str:
 
 
 def columns_shown(table: Table) -> list[Column]:
-    """Return the table's columns: those of every table, and any that it is sorted by."""
+    """Return the table's columns: the usual ones, what was measured, what it is sorted by."""
     named = {key.removeprefix("-") for key in table.sorted_by}
-    return [column for column in COLUMNS if column.panel or column.key in named]
+    return [
+        column
+        for column in COLUMNS
+        if column.key in named
+        or (column.panel and (not column.optional or measured(column, shown(table))))
+    ]
+
+
+def measured(column: Column, runs: Iterable[Run]) -> bool:
+    """Whether any of the runs has measured a column, be it only to find it undefined."""
+    return any(column.extract(run.record) is not Missing.UNMEASURED for run in runs)
 
 
 def legend(table: Table) -> list[str]:
@@ -100,6 +110,11 @@ def legend(table: Table) -> list[str]:
         "acc. at: share of the same held-out targets predicted right with L to 8L tokens of"
         " context, trained at L; undef.: the scheme cannot do that length"
     )
+    if any(column.optional for column in columns_shown(table)):
+        lines.append(
+            "exact at: share of a generated task's examples of L to 8L tokens whose whole answer is"
+            " right, the end token aside; acc. at is then the share of answer tokens"
+        )
     return lines
 
 

@@ -118,17 +118,21 @@ def block_ratio(norms: Sequence[float | None]) -> float | None:
 
 
 def accuracy_lines(extrapolation: dict) -> list[str]:
-    """List the accuracy of next-token prediction by how much context was given."""
+    """List accuracy, and exact match where there is any, by length as multiples of L."""
     if not extrapolation.get("lengths"):
         return []
     train_length = extrapolation["train_length"]
-    entries = [
-        f"{context(length, train_length)} {_percent(accuracy)}"
-        for length, accuracy in zip(
-            extrapolation["lengths"], extrapolation["accuracy"], strict=True
-        )
-    ]
-    return [f"accuracy by context (L = {train_length}): {', '.join(entries)}"]
+    names = {"accuracy": "accuracy by context"}
+    if extrapolation.get("exact"):
+        names = {"accuracy": "token accuracy by length", "exact": "exact match by length"}
+    lines = []
+    for key, name in names.items():
+        entries = [
+            f"{context(length, train_length)} {_percent(share)}"
+            for length, share in zip(extrapolation["lengths"], extrapolation[key], strict=True)
+        ]
+        lines.append(f"{name} (L = {train_length}): {', '.join(entries)}")
+    return lines
 
 
 def context(length: int, train_length: int) -> str:

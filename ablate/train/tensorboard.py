@@ -129,6 +129,10 @@ class TensorBoard(Listener):
                 self._scalars({"results/accuracy by context tokens": accuracy}, length)
             if nll is not None:
                 self._scalars({"results/loss by context tokens": nll}, length)
+        for i, exact in enumerate(extrapolation.get("exact", [])):
+            if exact is not None:
+                length = extrapolation["lengths"][i]
+                self._scalars({"results/exact match by tokens": exact}, length)
 
     def _scalars(self, scalars: dict[str, float | None], step: int) -> None:
         summary = Summary()

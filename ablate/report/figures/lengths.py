@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUANTITIES = (("accuracy", "accuracy"), ("nll", "nll, nats per token"))
+QUANTITIES = (
+    ("accuracy", "accuracy"),
+    ("exact", "exact match"),
+    ("nll", "nll, nats per token"),
+)
 
 
 def lengths(view: View) -> Drawing | None:
@@ -57,8 +61,9 @@ def context_curve(one: Series, key: str) -> Curve:
 
 
 def _draw(view: View, plan: Layout) -> "Figure":
-    figure, rows = grid(len(plan.panels), len(QUANTITIES), height=1.85)
-    for row, (key, name) in zip(rows, QUANTITIES, strict=True):
+    drawn = [(k, n) for k, n in QUANTITIES if any(context_curve(one, k) for one in view.series)]
+    figure, rows = grid(len(plan.panels), len(drawn), height=1.85)
+    for row, (key, name) in zip(rows, drawn, strict=True):
         found = {id(one): context_curve(one, key) for one in view.series}
         contexts = sorted({context for curve in found.values() for context in curve})
         row[0].set_xscale("log", base=2)
