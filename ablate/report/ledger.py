@@ -37,15 +37,15 @@ FIELDS: dict[str, Callable[[Outcome], Any]] = {
 }
 # What makes a comparison unfair where arms differ in it, and what only moves last digits.
 UNFAIR = {
-    "corpus": "the text (corpus sha256)",
-    "vocabulary": "the vocabulary",
-    "tokens": "the tokens seen",
-    "steps": "the steps",
-    "batch_size": "the batch size",
-    "code": "the version of ablate",
-    "torch": "the version of torch",
+    "corpus": "text (corpus sha256)",
+    "vocabulary": "vocabulary",
+    "tokens": "tokens seen",
+    "steps": "steps",
+    "batch_size": "batch size",
+    "code": "version of ablate",
+    "torch": "version of torch",
 }
-MINOR = {"device": "the device", "threads": "the threads"}
+MINOR = {"device": "device", "threads": "threads"}
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def flags(rows: Sequence[LedgerRow], factors: Sequence[str]) -> list[Flag]:
         parts = "; ".join(
             f"{' and '.join(value)} ({_some(arms, len(rows))})" for value, arms in by_value.items()
         )
-        found.append(Flag(field, f"{words} differ between runs: {parts}", field in UNFAIR))
+        found.append(Flag(field, f"different {words}: {parts}", field in UNFAIR))
     return [*found, *_parameters(rows), *_seeds(rows)]
 
 
