@@ -18,6 +18,7 @@ FILE = "record.json"
 STATUSES = ("running", "done", "diverged", "failed", "interrupted")
 
 TEXT, NUMBER, NUMBERS, OBJECT = "text", "a number", "a list of numbers", "an object"
+IF_MEASURED = "a list of numbers that some tasks have"  # a key that is missing stays so
 
 # What a reader may rely on after `read`; a key outside this table is passed on as it is.
 SHAPE: dict[str, Any] = {
@@ -48,7 +49,8 @@ SHAPE: dict[str, Any] = {
     },
     "extrapolation": {
         "train_length": NUMBER,
-        **dict.fromkeys(("lengths", "accuracy", "exact", "nll", "retention"), NUMBERS),
+        **dict.fromkeys(("lengths", "accuracy", "nll", "retention"), NUMBERS),
+        "exact": IF_MEASURED,
     },
     "timing": dict.fromkeys(("seconds", "tokens_per_second"), NUMBER),
     "environment": OBJECT,
@@ -186,7 +188,9 @@ def _fit(value: Any, shape: Any, path: str, misfits: list[str]) -> Any:
         found = _checked(value, dict, OBJECT, path, misfits) or {}
         prefix = f"{path}." if path else ""
         fitted = {
-            key: _fit(found.get(key), part, prefix + key, misfits) for key, part in shape.items()
+            key: _fit(found.get(key), part, prefix + key, misfits)
+            for key, part in shape.items()
+            if part != IF_MEASURED or key in found
         }
         return {**found, **fitted}
     if shape == OBJECT:

@@ -49,8 +49,17 @@ def test_a_record_has_every_key_of_its_shape(tmp_path: Path) -> None:
     assert found["gradients"]["parameters_first"] == []
     assert found["extrapolation"] == {
         "train_length": None,
-        **{key: [] for key in ("lengths", "accuracy", "exact", "nll", "retention")},
+        **{key: [] for key in ("lengths", "accuracy", "nll", "retention")},
     }
+
+
+def test_what_only_some_tasks_measure_is_a_list_of_numbers_or_not_there(tmp_path: Path) -> None:
+    for given, expected in (([0.5, None], [0.5, None]), ("much", []), ([True], [None])):
+        record.write(tmp_path, minimal(extrapolation={"exact": given}))
+        found, problem = record.read(tmp_path)
+        assert found is not None
+        assert found["extrapolation"]["exact"] == expected
+        assert (problem is None) == (given == expected)
 
 
 def test_the_file_is_standard_json_a_key_a_line(tmp_path: Path) -> None:

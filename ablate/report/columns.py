@@ -74,10 +74,10 @@ def _at_context(key: str, factor: float) -> Callable[[Record], Value]:
         length = measured["train_length"]
         if length is None or factor * length not in measured["lengths"]:
             return Missing.UNMEASURED
-        place = measured["lengths"].index(factor * length)
-        if place >= len(measured[key]):
+        place, values = measured["lengths"].index(factor * length), measured.get(key, [])
+        if place >= len(values):
             return Missing.UNMEASURED
-        value = measured[key][place]
+        value = values[place]
         return Missing.UNDEFINED if value is None else float(value)
 
     return extract

@@ -52,7 +52,7 @@ def context_curve(one: Series, key: str) -> Curve:
         trained = measured["train_length"]
         if run.record["status"] != "done" or not trained:
             continue
-        for length, value in zip(measured["lengths"], measured[key], strict=False):
+        for length, value in zip(measured["lengths"], measured.get(key, []), strict=False):
             if length and value is None:
                 undefined.add(length / trained)
             elif length and value is not None:
