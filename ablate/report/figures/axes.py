@@ -1,6 +1,7 @@
 """Axes, ticks and zones that several figures share; matplotlib is imported on drawing."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,19 @@ if TYPE_CHECKING:
 WIDTH = 7.2  # inches: a page of text, or two columns
 
 
-def grid(panels: int, rows: int = 1, *, height: float = 2.1) -> tuple["Figure", list[list["Axes"]]]:
+def grid(
+    panels: int, rows: int = 1, *, height: float = 2.1, across: int = 0
+) -> tuple["Figure", list[list["Axes"]]]:
     """Return a figure with `rows` axes for each of the panels, as [row][panel].
 
-    Few panels stand side by side, more are wrapped; all axes of a row share their scale.
+    Few panels stand side by side, more are wrapped, at `across` if it is given; all axes of a row
+    share their scale.
     """
     from matplotlib.figure import Figure
 
-    across = min(panels, 3 if panels != 4 else 2)
+    across = min(panels, across or (3 if panels != 4 else 2))
     down = math.ceil(panels / across)
+    height = height if down == 1 else 0.8 * height
     figure = Figure(figsize=(WIDTH, height * down * rows + 0.35))
     axes: list[list[Axes]] = [[] for _ in range(rows)]
     for place in range(panels):
@@ -40,6 +45,13 @@ def grid(panels: int, rows: int = 1, *, height: float = 2.1) -> tuple["Figure", 
     return figure, axes
 
 
+def name_panel(axes: "Axes", text: str) -> None:
+    """Set a panel's title, in lines no longer than the panel is wide."""
+    spot = axes.get_subplotspec()
+    across = spot.get_gridspec().ncols if spot else 1
+    axes.set_title(textwrap.fill(text, 76 // across, break_long_words=False))
+
+
 def name_rows(row: Sequence["Axes"], text: str) -> None:
     """Name the y axis of a row at its left edge, where alone its ticks have labels."""
     for axes in row:
@@ -51,11 +63,16 @@ def name_rows(row: Sequence["Axes"], text: str) -> None:
 
 def logarithmic(axis: "Axis") -> None:
     """Give a logarithmic axis ticks that can be read, at 1, 2 and 5 within few decades."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     low, high = axis.get_view_interval()
-    few = low <= 0 or high / low < 50
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=7))
+    ratio = high / low if low > 0 else 1.0
+    if ratio < 6:
+        axis.set_major_locator(MaxNLocator(4))
+    else:
+        axis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if ratio < 50 else (1.0,), numticks=7)
+        )
     axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
     axis.set_minor_formatter(NullFormatter())
 

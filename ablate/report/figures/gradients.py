@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ablate.report.curves import block_norms, read_lines
-from ablate.report.figures.axes import WIDTH, grid, logarithmic, name_rows
+from ablate.report.figures.axes import WIDTH, grid, logarithmic, name_panel, name_rows
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY
 from ablate.report.figures.plan import Layout, layout, legend
@@ -67,14 +67,14 @@ def over_seeds(norms: Sequence[Sequence[float | None]]) -> list[float | None]:
 
 
 def _draw_by_depth(view: View, plan: Layout, known: list[tuple[str, str]]) -> "Figure":
-    figure, rows = grid(len(plan.panels), len(known), height=1.75)
+    figure, rows = grid(len(plan.panels), len(known), height=1.75, across=plan.across)
     for row, (key, name) in zip(rows, known, strict=True):
         lines = _lines(view, key)
         row[0].set_yscale("log")
         name_rows(row, name)
         for axes, panel in zip(row, plan.panels, strict=True):
             if row is rows[0]:
-                axes.set_title(panel.title)
+                name_panel(axes, panel.title)
             if row is rows[-1]:
                 axes.set_xlabel("block")
             for one in reversed(panel.series):
@@ -151,6 +151,7 @@ def _draw_over_steps(
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     values = [v for _, (_, norms) in maps for column in norms for v in column if v]
     scale = LogNorm(*(min(values), max(values)) if values else (0.1, 1.0), clip=True)
@@ -161,7 +162,8 @@ def _draw_over_steps(
     drawn = []
     for place, (one, (steps, norms)) in enumerate(maps):
         axes = figure.add_subplot(down, across, place + 1)
-        axes.set_title(one.told(view.keys) or "all runs", fontsize=7.5)
+        name_panel(axes, one.told(view.keys) or "all runs")
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.grid(visible=False)
         axes.patch.set(visible=True, facecolor="none", hatch="////", edgecolor=GREY, linewidth=0)
         drawn.append(axes)

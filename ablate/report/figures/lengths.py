@@ -5,7 +5,7 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ablate.report.figures.axes import grid, name_rows, zone
+from ablate.report.figures.axes import grid, name_panel, name_rows, zone
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY
 from ablate.report.figures.plan import Layout, layout, legend
@@ -62,7 +62,7 @@ def context_curve(one: Series, key: str) -> Curve:
 
 def _draw(view: View, plan: Layout) -> "Figure":
     drawn = [(k, n) for k, n in QUANTITIES if any(context_curve(one, k) for one in view.series)]
-    figure, rows = grid(len(plan.panels), len(drawn), height=1.85)
+    figure, rows = grid(len(plan.panels), len(drawn), height=1.85, across=plan.across)
     for row, (key, name) in zip(rows, drawn, strict=True):
         found = {id(one): context_curve(one, key) for one in view.series}
         contexts = sorted({context for curve in found.values() for context in curve})
@@ -72,7 +72,7 @@ def _draw(view: View, plan: Layout) -> "Figure":
         name_rows(row, name)
         for axes, panel in zip(row, plan.panels, strict=True):
             if row is rows[0]:
-                axes.set_title(panel.title)
+                name_panel(axes, panel.title)
             if row is rows[-1]:
                 axes.set_xlabel("context")
             axes.axvline(1, color=GREY, linewidth=0.8, zorder=1.4)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ablate.labels import smooth, smoothing_window
 from ablate.report.collect import Run
 from ablate.report.curves import thinned
-from ablate.report.figures.axes import grid, logarithmic, name_rows, reference
+from ablate.report.figures.axes import grid, logarithmic, name_panel, name_rows, reference
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY, INK, SOFT
 from ablate.report.figures.plan import Layout, layout, legend
@@ -71,9 +71,9 @@ def _smoothed(run: Run) -> dict[float, float]:
 
 
 def _draw_curves(view: View, plan: Layout, found: dict[int, Curve]) -> "Figure":
-    figure, (row,) = grid(len(plan.panels))
+    figure, (row,) = grid(len(plan.panels), across=plan.across)
     for axes, panel in zip(row, plan.panels, strict=True):
-        axes.set_title(panel.title)
+        name_panel(axes, panel.title)
         axes.set_xlabel("step")
         for one in reversed(panel.series):
             _draw_curve(axes, plan, one, found[id(one)])

@@ -20,6 +20,7 @@ class Layout:
     legend: list[tuple[str, Look]]
     title: str
     others: int
+    across: int = 0  # panels side by side, if one of their keys says so
 
     def look(self, series: Series) -> Look | None:
         """The look of a series, None for one of the others."""
@@ -61,7 +62,9 @@ def layout(view: View, panel_keys: Sequence[str] | None = None) -> Layout:
             legend.setdefault(key, base)
     order = {value: place for place, value in enumerate(values)}
     entries = sorted(legend.items(), key=lambda item: order.get(item[0].split("  ")[0], 0))
-    return Layout(panels, found, entries, colour or "", 0)
+    across = len(view.values(by[-1])) if len(by) > 1 else 0
+    whole = len(panels) % across == 0 and 1 < across <= 4 if across else False
+    return Layout(panels, found, entries, colour or "", 0, across if whole else 0)
 
 
 def _best(view: View, panels: list[Panel]) -> Layout:

@@ -5,7 +5,7 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ablate.report.figures.axes import grid, logarithmic, name_rows, reference, zone
+from ablate.report.figures.axes import grid, logarithmic, name_panel, name_rows, reference, zone
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY, is_number
 from ablate.report.figures.plan import Layout, layout, legend
@@ -64,12 +64,12 @@ def _losses(one: Series) -> list[float]:
 
 
 def _draw(plan: Layout, sweeps: dict[int, Sweep]) -> "Figure":
-    figure, (row,) = grid(len(plan.panels), height=2.2)
+    figure, (row,) = grid(len(plan.panels), height=2.2, across=plan.across)
     row[0].set_xscale("log")
     name_rows(row, "validation loss, nats per token")
     lost = False
     for axes, panel in zip(row, plan.panels, strict=True):
-        axes.set_title(panel.title)
+        name_panel(axes, panel.title)
         axes.set_xlabel("learning rate")
         for one in reversed(panel.series):
             lost |= _draw_sweep(axes, plan, one, sweeps[id(one)])

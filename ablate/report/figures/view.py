@@ -68,7 +68,10 @@ class View:
         found: dict[tuple[str, ...], list[Series]] = {}
         for one in self.series:
             found.setdefault(tuple(one.keys[key] for key in keys), []).append(one)
-        order = sorted(found, key=lambda values: [number_first(value) for value in values])
+        places = [{value: i for i, value in enumerate(self.values(key))} for key in keys]
+        order = sorted(
+            found, key=lambda values: [p[v] for p, v in zip(places, values, strict=True)]
+        )
         return [Panel(found[values][0].told(keys), found[values]) for values in order]
 
 

@@ -1,0 +1,99 @@
+"""The commands that make the runs of a report again."""
+
+import math
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ablate.report.collect import Run
+from ablate.report.settings import settings, text
+from ablate.report.texts import clean
+
+Overrides = dict[str, str]
+FOREIGN = re.compile(r"- path: (.+)\n\s+schema: file\n\s+provider: command-line")
+NOT_TYPED = frozenset(("study", "arm", "name", "status", "label"))
+
+
+def overrides(run: Run) -> Overrides:
+    """Return what was typed to make a run, key to value; from its config if that is not there."""
+    try:
+        typed = yaml.safe_load((run.directory / ".hydra" / "overrides.yaml").read_text("utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        typed = None
+    if isinstance(typed, list) and typed and all(isinstance(word, str) for word in typed):
+        return {key: value for key, _, value in (word.partition("=") for word in typed)}
+    return _computed(run)
+
+
+def _computed(run: Run) -> Overrides:
+    """Every setting of the record, which says more than was typed but the same."""
+    found = {key: value for key, value in settings(run).items() if key not in NOT_TYPED}
+    return {key: _typed(value) for key, value in found.items()} | {"study": run.study}
+
+
+def _typed(value: Any) -> str:
+    return f"[{text(value)}]" if isinstance(value, list) else text(value)
+
+
+def config_folders(runs: Iterable[Run]) -> list[str]:
+    """Return the --config-dir folders that the runs were made with."""
+    found: dict[str, None] = {}
+    for run in runs:
+        found |= dict.fromkeys(_foreign(run.directory / ".hydra" / "hydra.yaml"))
+    return list(found)
+
+
+def _foreign(path: Path) -> list[str]:
+    try:
+        return FOREIGN.findall(path.read_text("utf-8", errors="replace"))
+    except OSError:
+        return []
+
+
+def command(words: Overrides, folders: Sequence[str], *flags: str) -> str:
+    """Return a command line, quoted for a shell.
+
+    >>> command({"pos": "rope", "corpus.files": "my book.txt"}, [])
+    "ablate run pos=rope 'corpus.files=my book.txt'"
+    """
+    parts = ["ablate", "run", *flags]
+    for folder in folders:
+        parts += ["--config-dir", folder]
+    parts += [f"{key}={value}" for key, value in words.items()]
+    return clean(" ".join(shlex.quote(part) for part in parts))
+
+
+def sweeps(every: Sequence[Overrides], folders: Sequence[str]) -> list[str]:
+    """Return the fewest commands found that make all of these runs and no others.
+
+    >>> sweeps([{"pos": p, "seed": s} for p in ("rope", "none") for s in "01"], [])
+    ['ablate run -m pos=rope,none seed=0,1']
+    """
+    by_keys: dict[tuple[str, ...], list[Overrides]] = {}
+    for words in every:
+        kept = by_keys.setdefault(tuple(words), [])
+        if words not in kept:
+            kept.append(words)
+    grids = [grid for group in by_keys.values() for grid in _grids(group)]
+    lines = []
+    for grid in grids:
+        many = any(len(values) > 1 for values in grid.values())
+        words = {key: ",".join(values) for key, values in grid.items()}
+        lines.append(command(words, folders, *(["-m"] if many else [])))
+    return lines
+
+
+def _grids(group: list[Overrides]) -> list[dict[str, list[str]]]:
+    """Split overrides of the same keys into full products of values."""
+    values = {key: list(dict.fromkeys(words[key] for words in group)) for key in group[0]}
+    # A comma in a value would be taken for a sweep over its parts.
+    plain = all("," not in value for many in values.values() if len(many) > 1 for value in many)
+    if plain and math.prod(map(len, values.values())) == len(group):
+        return [values]
+    key = min((key for key in values if len(values[key]) > 1), key=lambda key: len(values[key]))
+    parts = ([words for words in group if words[key] == value] for value in values[key])
+    return [grid for part in parts for grid in _grids(part)]

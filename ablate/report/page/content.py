@@ -1,0 +1,202 @@
+"""What the page says, in its order, from a table and its analysis."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ablate.report.analysis import Analysis
+from ablate.report.collect import Run
+from ablate.report.columns import BY_KEY
+from ablate.report.figures.every import drawings
+from ablate.report.figures.view import view_of
+from ablate.report.findings import ArmFinding
+from ablate.report.ledger import Flag
+from ablate.report.page.commands import config_folders, overrides, sweeps
+from ablate.report.page.grid import Grid, arms, differences, ledger, menus
+from ablate.report.page.runs import SHOWN, Fold, fingerprint, folds
+from ablate.report.page.svg import inline
+from ablate.report.sentences import Sentence
+from ablate.report.settings import text
+from ablate.report.summary import first_line, legend, notes, outside, troubles
+from ablate.report.tables import Table, distinct
+from ablate.report.texts import clean
+
+VERDICTS = (
+    ("mattered", "What mattered"),
+    ("no difference", "What made no difference"),
+    ("undecided", "What is undecided"),
+)
+EMPTY = {
+    "mattered": "Nothing here differs by more than the margin.",
+    "no difference": "No two are shown to be equivalent; that takes more seeds than a difference.",
+    "undecided": "Nothing.",
+}
+COMMANDS = 40  # of the sweeps; every run has its own in its fold
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A column of the first screen: claims, each with its evidence."""
+
+    kind: str
+    title: str
+    claims: list[tuple[str, str]]
+    empty: str
+
+
+@dataclass(frozen=True)
+class Illustration:
+    """A figure as an SVG element, with its words."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A finding with the arms that have it: (arm, how many of its runs, evidence)."""
+
+    name: str
+    cause: str
+    advice: str
+    arms: list[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything of the page; texts are not yet escaped, SVG elements are trusted."""
+
+    title: str
+    facts: list[str]
+    question: str
+    answers: list[Answer]
+    cautions: list[str]
+    figures: list[Illustration]
+    arms: Grid
+    notes: list[str]
+    differences: list[Grid]
+    diagnoses: list[Diagnosis]
+    flags: tuple[Flag, ...]
+    ledger: Grid
+    run_keys: list[str]
+    run_numbers: list[str]
+    folds: list[Fold]
+    problems: list[tuple[str, str]]
+    commands: list[str]
+    more_commands: int
+    versions: list[tuple[str, str]]
+
+    @property
+    def run_menus(self) -> list[tuple[int, str, list[str]]]:
+        """Return (column, heading, values) of the menus that runs are filtered by."""
+        rows = [[*fold.keys, fold.status, fold.label] for fold in self.folds]
+        heads = [*self.run_keys, "status", "label"]
+        return menus(list(zip(heads, zip(*rows, strict=True), strict=True)))
+
+
+def content(table: Table, analysis: Analysis, report_command: str) -> Content:
+    """Return the content of the page of a table of arms or groups."""
+    runs = [run for row in table.rows for run in row.runs]
+    typed = {run.directory: overrides(run) for run in runs}
+    folders = config_folders(runs)
+    studies = distinct(run.study for run in (runs or table.runs))
+    first, *facts = first_line(table).split("; ")
+    lines = sweeps(list(typed.values()), folders)
+    keys = [key for key in table.keys if key != "study"]
+    return Content(
+        title=clean(", ".join(studies[:4]) + (", …" if len(studies) > 4 else "")),
+        facts=[first.partition(": ")[2] or first, *facts],
+        question=_question(analysis),
+        answers=answers(analysis.sentences),
+        cautions=[one.text for one in analysis.sentences if one.kind == "caution"],
+        figures=[
+            Illustration(one.name, one.title, clean(one.caption), inline(one))
+            for one in drawings(view_of(table), analysis)
+        ],
+        arms=arms(table),
+        notes=[*legend(table), *notes(table)] if table.rows else [],
+        differences=differences(analysis),
+        diagnoses=diagnoses(analysis.findings),
+        flags=analysis.flags,
+        ledger=ledger(analysis),
+        run_keys=[*keys, "seed"],
+        run_numbers=[BY_KEY[key].heading.replace("\n", " ") for key in SHOWN],
+        folds=folds([*runs, *table.left_out], [*keys, "seed"], typed, folders),
+        problems=[*outside(table), *troubles(table)],
+        commands=[*lines[:COMMANDS], report_command],
+        more_commands=max(0, len(lines) - COMMANDS),
+        versions=versions(runs),
+    )
+
+
+def _question(analysis: Analysis) -> str:
+    factors = [key for key in analysis.factors if "." not in key] or list(analysis.factors)
+    if not factors:
+        return f"One configuration. Measure: {analysis.meaning}."
+    named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
+    verb = "does" if len(factors) == 1 else "do"
+    return (
+        f"How much {verb} {named} matter to the {analysis.meaning}?"
+        f" Differences below {analysis.margin:g} {analysis.unit} count as none."
+    )
+
+
+def answers(sentences: Sequence[Sentence]) -> list[Answer]:
+    """Sort the sentences into columns, claim and evidence apart."""
+    found = []
+    for kind, title in VERDICTS:
+        claims = [_claim(clean(one.text)) for one in sentences if one.kind == kind]
+        found.append(Answer(kind.replace(" ", "-"), title, claims, EMPTY[kind]))
+    return found
+
+
+def _claim(sentence: str) -> tuple[str, str]:
+    """Split a sentence into its claim and its evidence.
+
+    >>> _claim("a is worse than b by 0.2 nats [0.1, 0.3]: 3 seeds paired")
+    ('a is worse than b by 0.2 nats', '[0.1, 0.3]; 3 seeds paired')
+    """
+    claim, _, evidence = sentence.partition(": ")
+    interval = re.search(r"\s*(\[[^\]]*\]|\(Fisher[^)]*\))", claim)
+    if interval:
+        claim = claim[: interval.start()] + claim[interval.end() :]
+        evidence = "; ".join(filter(None, (interval[1], evidence)))
+    return claim, evidence
+
+
+def diagnoses(findings: Sequence[ArmFinding]) -> list[Diagnosis]:
+    """Gather what several arms share; what most runs have comes first."""
+    found: dict[tuple[str, str, str], list[ArmFinding]] = {}
+    for one in findings:
+        found.setdefault((one.name, one.cause, one.advice), []).append(one)
+    ordered = sorted(found.items(), key=lambda item: -sum(one.count for one in item[1]))
+    return [
+        Diagnosis(*words, [(one.arm, f"{one.count} of {one.of}", one.evidence) for one in gathered])
+        for words, gathered in ordered
+    ]
+
+
+def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """Return what the runs were made with, and a hash of all their records."""
+    fields: dict[str, list[Any]] = {}
+    for run in runs:
+        for key, value in run.record["environment"].items():
+            fields.setdefault(str(key), []).append(value)
+        sha = run.record["corpus"]["sha256"]
+        fields.setdefault("corpus sha256", []).append(sha)
+    told = [
+        (key, ", ".join(text(value) for value in distinct(map(_flat, values)) if value is not None))
+        for key, values in fields.items()
+    ]
+    digest = hashlib.sha256("".join(sorted(map(fingerprint, runs))).encode()).hexdigest()
+    schemas = distinct(run.record.get("schema") for run in runs)
+    told.append(("record schema", ", ".join(map(text, schemas))))
+    return [(clean(key), clean(value)) for key, value in (*told, ("all records, sha256", digest))]
+
+
+def _flat(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | None) else text(value)

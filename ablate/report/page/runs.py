@@ -1,0 +1,172 @@
+"""The fold of a run: its numbers, its config, its command, and the end of its log."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ablate.record import FILE
+from ablate.report.collect import Run
+from ablate.report.columns import BY_KEY, Missing
+from ablate.report.page.commands import Overrides, command
+from ablate.report.settings import IDENTITY, settings, text
+from ablate.report.texts import clean, number
+
+LOG = "run.log"
+TAIL_LINES, TAIL_BYTES, LINE = 24, 2400, 300
+SHOWN = ("val_loss", "acc_L", "acc_8L")
+TOLD = (
+    ("first_loss", "first loss"),
+    ("train_loss", "training loss, last tenth"),
+    ("val_loss", "validation loss"),
+    ("best_loss", "best validation loss"),
+    ("grad_ratio", "gradient, first / last block"),
+    ("parameters", "parameters"),
+    ("tokens", "tokens"),
+    ("seconds", "seconds"),
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A number of a run: its text and what it is sorted by."""
+
+    text: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A run as the page shows it; texts are clean of control codes and not yet escaped."""
+
+    study: str
+    name: str
+    keys: list[str]
+    status: str
+    label: str
+    numbers: list[Shown]
+    facts: list[tuple[str, str]]
+    findings: list[tuple[str, str]]
+    problem: str
+    error: str
+    config: str
+    command: str
+    log: str
+
+
+def folds(
+    runs: Iterable[Run], keys: Sequence[str], typed: dict[Path, Overrides], folders: Sequence[str]
+) -> list[Fold]:
+    """Return the folds of all runs, with a record or without."""
+    return [
+        _damaged(run, keys) if run.found is None else _fold(run, keys, typed, folders)
+        for run in runs
+    ]
+
+
+def _damaged(run: Run, keys: Sequence[str]) -> Fold:
+    nothing = [Shown(Missing.UNMEASURED.value, None)] * len(SHOWN)
+    return Fold(
+        study=clean(run.study),
+        name=clean(run.name),
+        keys=["–"] * len(keys),
+        status="no record",
+        label="",
+        numbers=nothing,
+        facts=[("folder", clean(str(run.directory)))],
+        findings=[],
+        problem=clean(run.problem or ""),
+        error="",
+        config="",
+        command="",
+        log=tail(run.directory / LOG),
+    )
+
+
+def _fold(
+    run: Run, keys: Sequence[str], typed: dict[Path, Overrides], folders: Sequence[str]
+) -> Fold:
+    record, row = run.record, settings(run)
+    return Fold(
+        study=clean(run.study),
+        name=clean(run.name),
+        keys=[clean(text(row[key])) if key in row else "–" for key in keys],
+        status=clean(record["status"] or "unknown"),
+        label=clean(run.label or ""),
+        numbers=[_shown(record, key) for key in SHOWN],
+        facts=_facts(run),
+        findings=_findings(record),
+        problem=clean(run.problem or ""),
+        error=_lines(str(record.get("error") or "")),
+        config="\n".join(_config(row)),
+        command=command(typed[run.directory], folders),
+        log=tail(run.directory / LOG),
+    )
+
+
+def _shown(record: dict[str, Any], key: str) -> Shown:
+    value = BY_KEY[key].extract(record)
+    if isinstance(value, Missing):
+        return Shown(value.value, None)
+    return Shown(number(value, BY_KEY[key]), value)
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
+    record = run.record
+    told = [("folder", str(run.directory)), ("record", f"sha256 {fingerprint(run)[:16]}")]
+    done, planned = record.get("steps_done"), record["steps"]
+    if planned is not None:
+        told.append(("steps", f"{text(done)} of {text(planned)}" if done else text(planned)))
+    told += [
+        (words, shown.text)
+        for key, words in TOLD
+        if (shown := _shown(record, key)).value is not None
+    ]
+    finished = record["timing"].get("finished")
+    told += [("ended", str(finished))] if finished else []
+    return [(words, clean(value)) for words, value in told]
+
+
+def fingerprint(run: Run) -> str:
+    """Return the sha256 of a run's record.json, of nothing if it cannot be read."""
+    try:
+        return hashlib.sha256((run.directory / FILE).read_bytes()).hexdigest()
+    except OSError:
+        return hashlib.sha256(b"").hexdigest()
+
+
+def _findings(record: dict[str, Any]) -> list[tuple[str, str]]:
+    told = record.get("diagnosis")
+    found = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    return [
+        (
+            clean(str(one.get("name", ""))),
+            clean("; ".join(str(one[key]) for key in ("evidence", "cause") if one.get(key)))
+            + (f" → {clean(str(one['advice']))}" if one.get("advice") else ""),
+        )
+        for one in found
+    ]
+
+
+def _config(row: dict[str, Any]) -> list[str]:
+    return [clean(f"{key}: {text(value)}") for key, value in row.items() if key not in IDENTITY]
+
+
+def tail(path: Path) -> str:
+    """Return the last lines of a log, short; "" if there is none."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - TAIL_BYTES))
+            content = file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    lines = content.splitlines()
+    cut = size > TAIL_BYTES or len(lines) > TAIL_LINES
+    kept = lines[1:] if size > TAIL_BYTES else lines
+    return ("…\n" if cut else "") + _lines("\n".join(kept[-TAIL_LINES:]))
+
+
+def _lines(content: str) -> str:
+    return "\n".join(clean(line)[:LINE] for line in content.splitlines()[-TAIL_LINES:])

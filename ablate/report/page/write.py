@@ -1,0 +1,54 @@
+"""The page as one file: template, style and script are files beside this one."""
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+from ablate.report.analysis import Analysis
+from ablate.report.page.content import content
+from ablate.report.page.svg import theme
+from ablate.report.tables import Table
+
+FOLDER = Path(__file__).parent
+# A setting (pos=rope) or a number with its sign, which stand out from the words around them.
+SETTING = re.compile(r"([\w.]+=[^\s,;:()]+)")
+
+
+def as_html(table: Table, analysis: Analysis, report_command: str = "ablate report") -> str:
+    """Return the report as one page that needs no other file and no network.
+
+    Every text is escaped by the template engine; scripts but the page's own do not run.
+    """
+    import jinja2
+    from markupsafe import Markup, escape
+
+    def emphasised(words: str) -> Markup:
+        """Set settings apart from the words around them."""
+        parts = SETTING.split(words)
+        return Markup("").join(
+            Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+            for place, part in enumerate(parts)
+        )
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["emphasised"] = emphasised
+    script = (FOLDER / "page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    told = content(table, analysis, report_command)
+    return environment.get_template("page.html").render(
+        content=told,
+        run_menus=told.run_menus,
+        style=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
+        script=Markup(script),
+        script_hash=digest,
+        light=theme(dark=False),
+        dark=theme(dark=True),
+        trusted=Markup,
+    )
