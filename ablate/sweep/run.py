@@ -22,6 +22,8 @@ from ablate.identity import Identity
 from ablate.lock import hold
 from ablate.sweep.recording import describe, finish, first_record, measure_training
 from ablate.train import checkpoints
+from ablate.train.distributed import Processes, alone
+from ablate.train.gradient import split_warnings
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Stopped, Trainer
 
@@ -40,7 +42,10 @@ class Order:
 
 
 def execute(
-    order: Order, listeners: Callable[[Order], Sequence[Listener]], stop: Callable[[], bool]
+    order: Order,
+    listeners: Callable[[Order], Sequence[Listener]],
+    stop: Callable[[], bool],
+    join: Callable[[torch.device], Processes] = alone,
 ) -> dict[str, Any]:
     """Do a run, or the rest of it, and return its record.
 
@@ -63,7 +68,7 @@ def execute(
             record.write(directory, result)
             text = yaml.safe_dump(order.config, sort_keys=False, allow_unicode=True)
             (directory / "config.yaml").write_text(text, encoding="utf-8")
-            train_and_measure(order, result, told)
+            train_and_measure(order, result, told, join)
         except (Stopped, KeyboardInterrupt):
             finish(result, "interrupted", None)
             raise
@@ -116,7 +121,12 @@ class Told:
                 listener.finish(result)
 
 
-def train_and_measure(order: Order, result: dict[str, Any], told: Told) -> None:
+def train_and_measure(
+    order: Order,
+    result: dict[str, Any],
+    told: Told,
+    join: Callable[[torch.device], Processes],
+) -> None:
     """Build, train and evaluate; fills `result` with whatever was reached."""
     config = order.config
     if config["threads"]:
@@ -131,14 +141,21 @@ def train_and_measure(order: Order, result: dict[str, Any], told: Told) -> None:
             "bring it back, or rerun=true begins anew"
         )
     describe(result, bench, config)
-    trainer = make_trainer(bench, config, order.directory, told.listeners, told.stop)
+    processes = join(bench.model.embedding.weight.device)
+    result["environment"]["processes"] = processes.size
+    trainer = make_trainer(bench, config, order.directory, told.listeners, told.stop, processes)
     resumed_at = trainer.restore()
     record.write(order.directory, result)
     told.start(result, resumed_at)
     if not resumed_at:
         told.warn(warnings(bench))
+        told.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
     try:
         finite = trainer.train()
+    except RuntimeError as error:
+        if failure := processes.failure():
+            raise RuntimeError(failure) from error
+        raise
     finally:
         trainer.detach()
         measure_training(result, trainer.progress, config)
@@ -154,8 +171,9 @@ def make_trainer(
     directory: Path,
     listeners: Sequence[Listener],
     stop: Callable[[], bool],
+    processes: Processes,
 ) -> Trainer:
-    """The trainer of a run."""
+    """The trainer of a run, or of one process's part in it."""
     settings = Settings(
         steps=config["steps"],
         seed=config["seed"],
@@ -178,7 +196,8 @@ def make_trainer(
         directory,
         listeners,
         stop,
-        build_instruments(config, bench.model),
+        [] if processes.rank else build_instruments(config, bench.model),
+        processes,
     )
 
 

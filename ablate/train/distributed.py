@@ -9,8 +9,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-FAILURE = "ablate/failure"
-"""Key of the store under which a process says why it ended."""
+from ablate.train.meeting import FAREWELL, Meeting
 
 
 class Processes(ABC):
@@ -39,6 +38,10 @@ class Processes(ABC):
     def from_first(self, value: Any) -> Any:
         """What the first process gives, for all of them."""
 
+    @abstractmethod
+    def failure(self) -> str | None:
+        """Why another process ended, if one did: a line, and its traceback."""
+
 
 class Alone(Processes):
     """One process and its device."""
@@ -60,6 +63,14 @@ class Alone(Processes):
     def from_first(self, value: Any) -> Any:
         return value
 
+    def failure(self) -> str | None:
+        return None
+
+
+def alone(device: torch.device) -> Processes:
+    """A run that no other process has a part in."""
+    return Alone()
+
 
 class Replicas(Processes):
     """Each process holds the whole model and takes its rows of the batch (torch's DDP).
@@ -68,14 +79,13 @@ class Replicas(Processes):
     the whole batch.
     """
 
-    def __init__(self, device: torch.device) -> None:
-        self.rank, self.size, self.device = dist.get_rank(), dist.get_world_size(), device
+    def __init__(self, device: torch.device, meeting: Meeting) -> None:
+        self.rank, self.size = meeting.rank, meeting.size
+        self.device, self.meeting = device, meeting
 
     def forward(self, model: nn.Module) -> nn.Module:
-        device = next(model.parameters()).device
         whole = DistributedDataParallel(
             model,
-            device_ids=[device.index] if device.type == "cuda" else None,
             find_unused_parameters=True,  # a scheme may have a part that a pass does not use
         )
         whole.register_comm_hook(None, summed)
@@ -98,6 +108,9 @@ class Replicas(Processes):
         parcel = [value if self.rank == 0 else None]
         dist.broadcast_object_list(parcel, src=0)
         return parcel[0]
+
+    def failure(self) -> str | None:
+        return self.meeting.failure(wait=FAREWELL)
 
 
 def summed(state: None, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ablate.data.tasks import IGNORED, Batch
 from ablate.model.init import named_seed
+from ablate.model.normalizers import RunningStatistics
 from ablate.model.transformer import summed_loss
 from ablate.train.batches import Predictor, goal, part, predict
 from ablate.train.distributed import Processes
@@ -90,6 +91,13 @@ class Passes:
         with self.precision.forward():
             logits = predict(self.forward if looking else self.compiled, rows, device)
         return summed_loss(logits, goal(rows, device))
+
+
+def split_warnings(model: nn.Module, parts: int) -> list[str]:
+    """What a run whose batches are done in parts should hear before its first step."""
+    if parts == 1 or not any(isinstance(m, RunningStatistics) for m in model.modules()):
+        return []
+    return [f"batch norm takes its statistics from each of the {parts} parts of a batch alone"]
 
 
 @contextmanager

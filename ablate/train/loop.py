@@ -16,7 +16,7 @@ from ablate.errors import UserError
 from ablate.model.transformer import token_loss
 from ablate.train import checkpoints
 from ablate.train.batches import goal, predict
-from ablate.train.distributed import Alone, Processes
+from ablate.train.distributed import Processes
 from ablate.train.gradient import Passes
 from ablate.train.instruments import GradientNorms, norm_of
 from ablate.train.listeners import Listener
@@ -64,15 +64,15 @@ class Trainer:
         directory: Path,
         listeners: Sequence[Listener],
         stop: Callable[[], bool],
-        instruments: Sequence[Instrument] = (),
-        processes: Processes | None = None,
+        instruments: Sequence[Instrument],
+        processes: Processes,
     ) -> None:
         self.model, self.optimizer, self.schedule = model, optimizer, schedule
         self.task, self.settings, self.directory = task, settings, directory
         self.listeners, self.stop = listeners, stop
         self.device = next(model.parameters()).device
         self.gradient_norms = GradientNorms(blocks)
-        self.instruments, self.processes = instruments, processes or Alone()
+        self.instruments, self.processes = instruments, processes
         self.passes = Passes.of(
             model,
             self.processes,

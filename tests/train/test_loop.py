@@ -11,6 +11,7 @@ from torch import nn
 
 from ablate.data.tasks import Batch
 from ablate.errors import UserError
+from ablate.train.distributed import Alone
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Stopped, Trainer
 from ablate.train.schedules import ConstantDecay, LinearWarmup, Schedule
@@ -77,6 +78,8 @@ def make(directory: Path, *, stop: Callable[[], bool] = lambda: False, **more: A
         directory,
         [heard],
         stop,
+        [],
+        Alone(),
     )
     return trainer, heard
 

@@ -24,6 +24,7 @@ from ablate.model.recipes import TorchInit
 from ablate.model.residual import ResidualRule
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
+from ablate.train.distributed import Alone
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Stopped, Trainer
 from ablate.train.optimizers import hidden_matrices
@@ -78,6 +79,9 @@ def trainer(name: str, directory: Path, stop: Callable[[], bool] = lambda: False
         checkpoint_every=100,
         evaluate_every=100,
         validation_batches=4,
+        accumulate=1,
+        precision="float32",
+        compiled=False,
     )
     schedule = Schedule(0.01, 12, LinearWarmup(steps=8), ConstantDecay())
     return Trainer(
@@ -90,6 +94,8 @@ def trainer(name: str, directory: Path, stop: Callable[[], bool] = lambda: False
         directory,
         [Losses()],
         stop,
+        [],
+        Alone(),
     )
 
 
