@@ -11,6 +11,7 @@ from ablate.errors import UserError
 from ablate.report.collect import collect
 from ablate.report.columns import COLUMNS
 from ablate.report.settings import differing
+from ablate.report.summary import columns_shown, legend
 from ablate.report.tables import Table, build
 
 Factory = Callable[..., Path]
@@ -259,3 +260,22 @@ def test_differing_keeps_options_after_their_group() -> None:
         {"pos": "rope", "lr": 1, "pos.base": 20, "seed": 0},
     ]
     assert differing(rows) == ["pos", "pos.base", "lr"]
+
+
+def test_exact_match_stands_in_a_table_where_a_run_has_it(
+    add_run: Factory, table_of: Callable
+) -> None:
+    add_run({"pos": "rope"})
+    assert not any(c.key.startswith("exact") for c in columns_shown(table_of()))
+    exact = [1.0, 0.9, 0.5, None, None]
+    add_run({"pos": "alibi", "task": "copy"}, extrapolation__exact=exact)
+    table = table_of(by=["task"])
+    shown = [c.key for c in columns_shown(table)]
+    assert [key for key in shown if key.startswith("exact")] == [
+        *("exact_L", "exact_2L", "exact_4L", "exact_8L")
+    ]
+    assert "exact at: share" in "\n".join(legend(table))
+    copy, lm = sorted(table.rows, key=lambda row: row.keys["task"])
+    assert (copy.cells["exact_2L"].mean, lm.cells["exact_2L"].mean) == (0.5, None)
+    assert copy.cells["exact_8L"].undefined
+    assert not lm.cells["exact_8L"].undefined

@@ -1,0 +1,76 @@
+"""A generated task from the command line to its record, without any corpus."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ablate import cli
+from tests.conftest import TINY, Command, later_wins
+
+
+@pytest.fixture
+def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ABLATE_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_a_run_is_trained_measured_and_measured_again(
+    ablate: Command, within: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = later_wins(*TINY, "task=copy", "pos=learned", "depth=1", "evaluate.windows=20")
+    done = ablate("run", *line, env={"ABLATE_CACHE": str(within / "cache")})
+    assert done.returncode == 0, done.stderr
+    assert "exact match by length (L = 16): L/2 0.0 %, L 0.0 %, 2L undefined" in done.stderr
+    assert not (within / "cache").exists()
+
+    (folder,) = (within / "outputs" / "default").glob("*task=copy*seed=0*")
+    record = json.loads((folder / "record.json").read_text())
+    assert record["status"] == "done"
+    assert record["corpus"] == {
+        "name": "copy(symbols=26)",
+        "sha256": record["corpus"]["sha256"],
+        "vocabulary": 29,
+        "tokens_train": None,
+        "tokens_validation": None,
+    }
+    found = record["extrapolation"]
+    assert found["protocol"] == "exact-match"
+    assert found["lengths"] == [8, 16, 32, 64, 128]
+    assert [value is None for value in found["accuracy"]] == [False, False, True, True, True]
+    assert [value is None for value in found["exact"]] == [False, False, True, True, True]
+    assert record["loss"]["unigram"] == record["loss"]["unigram_train"] < record["loss"]["uniform"]
+
+    assert cli.main(["evaluate", str(folder), "evaluate.lengths=[0.5,1]"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].split() == ["context", "accuracy", "exact", "nll", "retention"]
+    assert [line.split()[0] for line in told[1:3]] == ["8", "16"]
+    again = json.loads((folder / "record.json").read_text())
+    (entry,) = again.pop("evaluations")
+    assert again == record
+    assert entry["extrapolation"]["exact"] == found["exact"][:2]
+    assert entry["corpus"]["name"] == "copy(symbols=26)"
+
+    assert cli.main(["sample", str(folder)]) == 2
+    assert "copy(symbols=26) has tokens of its own and no text" in capsys.readouterr().err
+
+
+def test_a_cell_of_any_task_can_be_checked(
+    within: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny = later_wins(*TINY, "depth=1", "task=copy,word_order,associative_recall", "seq_len=16")
+    assert cli.main(["check", "-m", *tiny, "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert len(cells) == 3
+    assert all(cell["ok"] for cell in cells)
+    assert not (within / "cache").exists()
+
+
+def test_a_task_that_does_not_fit_is_refused_before_anything_is_made(
+    within: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", "task=passkey", "seq_len=8", "steps=1"]) == 2
+    told = capsys.readouterr().err
+    assert "task=passkey: passkey needs at least 11 tokens, more than seq_len=8" in told
+    assert list(within.iterdir()) == []
