@@ -29,17 +29,18 @@ class Stamp(NamedTuple):
     """What can be known of a corpus without reading it; equal facts mean equal content.
 
     `newest` is the latest modification time in nanoseconds: a file still being written may change
-    once more without a change of its stamp.
+    once more without a change of its stamp. `size` is that of all files in bytes, 0 without any.
     """
 
     facts: list
     newest: int
+    size: int = 0
 
 
 def stamp(sources: Iterable[Source], *facts: object) -> Stamp:
     """Path, size and modification time of every file, after `facts` about how they are read."""
     rows: list = list(facts)
-    newest = 0
+    newest = size = 0
     for source in sources:
         try:
             status = source.path.stat()
@@ -47,7 +48,8 @@ def stamp(sources: Iterable[Source], *facts: object) -> Stamp:
             raise UserError(f"corpus: {source.path}: {error.strerror}") from error
         rows.append([source.name, str(source.path), status.st_size, status.st_mtime_ns])
         newest = max(newest, status.st_mtime_ns)
-    return Stamp(rows, newest)
+        size += status.st_size
+    return Stamp(rows, newest, size)
 
 
 def is_hidden(name: str) -> bool:

@@ -21,9 +21,10 @@ from ablate.data.stream import silent, tokens, training_texts
 from ablate.data.tokenizers import TOKENIZERS
 from ablate.errors import UserError
 
-__all__ = ["TokenizedCorpus", "cache_folder", "prepare", "require"]
+__all__ = ["TokenizedCorpus", "cache_folder", "fingerprint", "prepare", "require"]
 
 SETTLED = 2 * 10**9  # ns; the coarsest clock of a common file system
+READ_AT_ONCE = 1 << 24  # bytes of text that are read in about a second
 WORDS: dict[Split, str] = {"train": "training", "validation": "validation"}
 
 Say = Callable[[str], None]
@@ -49,7 +50,7 @@ def prepare(
     root = (cache or cache_folder()).absolute()
     say = progress or silent
     before = corpus.stamp()
-    note = root / "manifests" / f"{_digest([corpus.name, before.facts])}.json"
+    note = _note(root, corpus, before)
     if (sha256 := _noted(note)) and (ready := _read(_place(root, corpus, sha256), sha256)):
         return ready
     say(f"corpus={corpus.name}: reading")
@@ -59,6 +60,22 @@ def prepare(
     if _settled(before) and corpus.stamp() == before:
         _write_note(note, seen.sha256)
     return ready
+
+
+def fingerprint(corpus: Corpus, cache: Path | None = None) -> str | None:
+    """The sha256 of a corpus as it is now: noted when it was last read, or, of a small one, read.
+
+    None where that would take long. Raises UserError for a corpus that cannot be read.
+    """
+    root = (cache or cache_folder()).absolute()
+    now = corpus.stamp()
+    note = _note(root, corpus, now)
+    if (sha256 := _noted(note)) or not 0 < now.size <= READ_AT_ONCE:
+        return sha256
+    seen = survey(corpus.pieces(silent))
+    if _settled(now) and corpus.stamp() == now:
+        _write_note(note, seen.sha256)
+    return seen.sha256
 
 
 def require(corpus: TokenizedCorpus, tokens_train: int, tokens_validation: int, why: str) -> None:
@@ -139,6 +156,10 @@ def _digest(value: object) -> str:
 def _settled(stamp: Stamp) -> bool:
     """Whether a later change of the files is sure to show in their modification times."""
     return stamp.newest < time.time_ns() - SETTLED
+
+
+def _note(root: Path, corpus: Corpus, stamp: Stamp) -> Path:
+    return root / "manifests" / f"{_digest([corpus.name, stamp.facts])}.json"
 
 
 def _noted(note: Path) -> str | None:

@@ -1,0 +1,89 @@
+"""Whether finished runs were made with other code or another text than there is now."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ablate
+from ablate import record
+from ablate.errors import UserError
+from ablate.sweep.plan import Planned
+from ablate.sweep.state import FINISHED
+from ablate.version import git_version
+
+
+def changes(plan: Sequence[Planned]) -> list[str]:
+    """A line on the finished runs of other code, and one on those of another text, if any.
+
+    A text counts as another where its files can be told or read within about a second.
+    """
+    finished = [(p, found) for p in plan if (found := finished_record(p))]
+    if not finished:
+        return []
+    now = code_of({"ablate": ablate.__version__, "git": git_version()})
+    texts: dict[str, str | None] = {}
+    other_code: dict[str, list[str]] = {}
+    other_text: dict[str, list[str]] = {}
+    for planned, found in finished:
+        if (then := code_of(found["environment"])) != now:
+            other_code.setdefault(then, []).append(planned.identity.name)
+        trained_on = found["corpus"]["sha256"]
+        key = repr(planned.config["corpus"])
+        if trained_on and key not in texts:
+            texts[key] = fingerprint_of(planned.config["corpus"])
+        if trained_on and texts[key] not in (None, trained_on):
+            name = str(found["corpus"]["name"])
+            other_text.setdefault(f"corpus={name}", []).append(planned.identity.name)
+    lines = []
+    if other_code:
+        lines.append(f"{told(other_code, 'by')}; this is {now}. They are kept; {AGAIN}")
+    if other_text:
+        lines.append(f"{told(other_text, 'on another text of')}. They are kept; {AGAIN}")
+    return lines
+
+
+AGAIN = "rerun=true repeats them."
+
+
+def finished_record(planned: Planned) -> dict[str, Any] | None:
+    """The record of a run that is finished and is not to be repeated."""
+    found, _ = record.read(planned.directory)
+    kept = found and found["status"] in FINISHED and not planned.config["rerun"]
+    return found if kept else None
+
+
+def code_of(environment: Mapping[str, Any]) -> str:
+    """Which code an environment names.
+
+    >>> code_of({"ablate": "1.0", "git": None}), code_of({"ablate": "1.0", "git": "1a2b"})
+    ('ablate 1.0', 'ablate 1.0 at 1a2b')
+    """
+    at = environment.get("git")
+    return f"ablate {environment.get('ablate')}" + (f" at {at}" if at else "")
+
+
+def fingerprint_of(corpus: Mapping[str, Any]) -> str | None:
+    """The sha256 of a corpus as it is now; None where finding out would take long or fails."""
+    from hydra.errors import InstantiationException
+    from hydra.utils import instantiate
+
+    from ablate.data.store import fingerprint
+
+    try:
+        # Not build.build_corpus: with nothing to do, torch is not worth its seconds.
+        return fingerprint(instantiate(dict(corpus), _convert_="all"))
+    except (InstantiationException, UserError):
+        return None
+
+
+def told(groups: Mapping[str, Sequence[str]], how: str) -> str:
+    """How many runs there are of each kind, and which.
+
+    >>> told({"ablate 1": ["pos=rope-1", "pos=rope-2", "pos=rope-3"]}, "by")
+    'Finished by ablate 1: 3 runs (pos=rope-1, pos=rope-2 and 1 more)'
+    """
+    words = []
+    for what, names in groups.items():
+        more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+        runs = f"{len(names)} run{'s' * (len(names) > 1)}"
+        words.append(f"{how} {what}: {runs} ({', '.join(names[:2])}{more})")
+    return f"Finished {'; '.join(words)}"
