@@ -3,39 +3,66 @@
 import math
 from collections.abc import Sequence
 
-import torch.nn.functional as F
+import torch
 from torch import Tensor
+
+TINY = 1e-24  # keeps a token of zeros from dividing by zero
+
+
+class States:
+    """A residual stream at one place, of one tensor or several, [..., length, width] each.
+
+    Squared lengths of tokens are computed once for all measures; each measure is a 0-dim tensor.
+    """
+
+    def __init__(self, parts: Sequence[Tensor]) -> None:
+        self.parts = [part.float() for part in parts]
+        self.squares = [part.square().sum(-1) for part in self.parts]
+
+    def rms(self) -> Tensor:
+        """Root mean square over all entries."""
+        total = torch.stack([square.sum() for square in self.squares]).sum()
+        return (total / sum(part.numel() for part in self.parts)).sqrt()
+
+    def largest(self) -> Tensor:
+        """The largest absolute entry."""
+        return torch.stack([part.abs().amax() for part in self.parts]).amax()
+
+    def cosine(self, other: "States") -> Tensor:
+        """Mean cosine between tokens here and the same tokens there."""
+        means = [
+            ((x * y).sum(-1) * (a * b).clamp_min(TINY).rsqrt()).mean()
+            for x, y, a, b in zip(self.parts, other.parts, self.squares, other.squares, strict=True)
+        ]
+        return torch.stack(means).mean()
+
+    def likeness(self) -> Tensor:
+        """Mean cosine between two different tokens of one sequence; NaN for a single token."""
+        means = []
+        for part, square in zip(self.parts, self.squares, strict=True):
+            length = part.shape[-2]
+            total = (square.clamp_min(TINY).rsqrt()[..., None, :] @ part).square().sum((-2, -1))
+            means.append(((total - length) / (length * (length - 1) or math.nan)).mean())
+        return torch.stack(means).mean()
 
 
 def rms(tensors: Sequence[Tensor]) -> float:
     """Root mean square over all entries of all tensors."""
-    squares = sum(t.float().square().sum().item() for t in tensors)
-    return math.sqrt(squares / sum(t.numel() for t in tensors))
-
-
-def largest(tensors: Sequence[Tensor]) -> float:
-    """The largest absolute value among all entries of all tensors."""
-    return max(t.float().abs().max().item() for t in tensors)
+    return States(tensors).rms().item()
 
 
 def cosine(a: Sequence[Tensor], b: Sequence[Tensor]) -> float:
     """Mean cosine between tokens of a and the same tokens of b, [..., width] each."""
-    means = [F.cosine_similarity(x, y, dim=-1).mean().item() for x, y in zip(a, b, strict=True)]
-    return sum(means) / len(means)
+    return States(a).cosine(States(b)).item()
 
 
 def likeness(x: Tensor) -> float:
     """Mean cosine between two different tokens of one sequence; x is [..., length, width].
 
-    >>> import torch
-    >>> likeness(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    0.3333333432674408
+    >>> round(likeness(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])), 6)
+    0.333333
     """
-    length = x.shape[-2]
-    if length < 2:
-        return math.nan
-    total = F.normalize(x, dim=-1).sum(-2).square().sum(-1)
-    return ((total - length) / (length * (length - 1))).mean().item()
+    return States([x]).likeness().item()
 
 
 def slope(values: Sequence[float]) -> float:

@@ -17,8 +17,8 @@ from torch.utils.hooks import RemovableHandle
 from ablate.model.attention import Attention
 from ablate.model.block import Block
 from ablate.model.transformer import Transformer
-from ablate.train.instruments import norm_of, tensors_in
-from ablate.train.measures import cosine, largest, likeness, rms
+from ablate.train.instruments import tensors_in
+from ablate.train.measures import States
 
 Reading = dict[str, Any]
 
@@ -29,12 +29,17 @@ class Instrument:
     def __init__(self) -> None:
         self.active = False
         self.handles: list[RemovableHandle] = []
-        self._seen: Reading = {}
+        self._seen: dict[str, list[Tensor]] = {}
 
     def read(self) -> Reading:
         """What was seen in this step, by quantity; asked after the optimiser's step."""
-        seen, self._seen = self._seen, {}
+        # One transfer a quantity: to ask a GPU for each number would wait for it each time.
+        seen = {name: torch.stack(values).tolist() for name, values in self._seen.items()}
+        self._seen = {}
         return seen
+
+    def _add(self, name: str, value: Tensor) -> None:
+        self._seen.setdefault(name, []).append(value)
 
     @contextmanager
     def around_update(self) -> Iterator[None]:
@@ -64,7 +69,7 @@ class StreamInstrument(Instrument):
     def __init__(self, model: Transformer) -> None:
         super().__init__()
         for block in blocks_of(model):
-            state: dict[str, Any] = {}
+            state: dict[str, States] = {}
             self.handles += [
                 block.register_forward_pre_hook(self._enter(state)),
                 block.attention.register_forward_hook(self._branch("attention", state)),
@@ -72,34 +77,30 @@ class StreamInstrument(Instrument):
                 block.register_forward_hook(self._leave(state)),
             ]
 
-    def _add(self, name: str, value: float) -> None:
-        self._seen.setdefault(name, []).append(value)
-
-    def _enter(self, state: dict[str, Any]) -> Any:
+    def _enter(self, state: dict[str, States]) -> Any:
         def hook(block: nn.Module, given: tuple[Any, ...]) -> None:
             if self.active:
-                state["input"] = [t.detach().float() for t in tensors_in(given[0])]
-                state["rms"] = rms(state["input"])
+                state["input"] = States([t.detach() for t in tensors_in(given[0])])
 
         return hook
 
-    def _branch(self, name: str, state: dict[str, Any]) -> Any:
+    def _branch(self, name: str, state: dict[str, States]) -> Any:
         def hook(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
             if self.active:
-                size = rms([output.detach()])
+                size = States([output.detach()]).rms()
                 self._add(f"{name}_rms", size)
-                self._add(f"{name}_ratio", size / state["rms"] if state["rms"] else float("nan"))
+                self._add(f"{name}_ratio", size / state["input"].rms())
 
         return hook
 
-    def _leave(self, state: dict[str, Any]) -> Any:
+    def _leave(self, state: dict[str, States]) -> Any:
         def hook(block: nn.Module, given: tuple[Any, ...], output: Any) -> None:
             if self.active:
-                after = [t.detach().float() for t in tensors_in(output)]
-                self._add("stream_rms", rms(after))
-                self._add("stream_max", largest(after))
-                self._add("block_cosine", cosine(state.pop("input"), after))
-                self._add("token_cosine", sum(map(likeness, after)) / len(after))
+                after = States([t.detach() for t in tensors_in(output)])
+                self._add("stream_rms", after.rms())
+                self._add("stream_max", after.largest())
+                self._add("block_cosine", after.cosine(state.pop("input")))
+                self._add("token_cosine", after.likeness())
 
         return hook
 
@@ -133,12 +134,9 @@ class AttentionInstrument(Instrument):
         weights = scores.softmax(-1)
         entropy = -torch.xlogy(weights, weights).sum(-1)
         distance = (weights * positions.distance().abs()).sum(-1)
-        for name, values in (
-            ("attention_entropy", entropy.mean((0, 2))),
-            ("attention_max", scores.amax((0, 2, 3))),
-            ("attention_distance", distance.mean((0, 2))),
-        ):
-            self._seen.setdefault(name, []).append(values.tolist())
+        self._add("attention_entropy", entropy.mean((0, 2)))
+        self._add("attention_max", scores.amax((0, 2, 3)))
+        self._add("attention_distance", distance.mean((0, 2)))
 
 
 class LogitInstrument(Instrument):
@@ -155,9 +153,11 @@ class LogitInstrument(Instrument):
     def _look(self, head: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
         if self.active:
             logits = output.detach().float()
-            variance = logits.var(-1, correction=0).mean()
-            self._seen["logit_scale"] = variance.sqrt().item()
-            self._seen["logit_max"] = largest([logits])
+            self._add("logit_scale", logits.var(-1, correction=0).mean().sqrt())
+            self._add("logit_max", logits.abs().amax())
+
+    def read(self) -> Reading:
+        return {name: value for name, (value,) in super().read().items()}
 
 
 class WeightInstrument(Instrument):
@@ -167,30 +167,43 @@ class WeightInstrument(Instrument):
     gradient_value_output, gradient_feed_forward: gradient norms over those maps.
     """
 
+    PARTS = (
+        ("query_key", ("attention.query", "attention.key")),
+        ("value_output", ("attention.value", "attention.output")),
+        ("feed_forward", ("feed_forward",)),
+    )
+
     def __init__(self, model: Transformer) -> None:
         super().__init__()
-        self.blocks = blocks_of(model)
+        blocks = blocks_of(model)
+        self.parameters = [list(block.parameters()) for block in blocks]
+        self.parts = {
+            name: [
+                [p for path in paths for p in block.get_submodule(path).parameters()]
+                for block in blocks
+            ]
+            for name, paths in self.PARTS
+        }
 
     @contextmanager
     def around_update(self) -> Iterator[None]:
-        before = [[p.detach().clone() for p in block.parameters()] for block in self.blocks]
-        for name, modules in (
-            ("query_key", ("attention.query", "attention.key")),
-            ("value_output", ("attention.value", "attention.output")),
-            ("feed_forward", ("feed_forward",)),
-        ):
-            norms = [self._gradient(block, modules) for block in self.blocks]
-            self._seen[f"gradient_{name}"] = torch.stack(norms).tolist()
+        for name, parts in self.parts.items():
+            gradients = [[p.grad for p in part if p.grad is not None] for part in parts]
+            self._seen[f"gradient_{name}"] = norms_of(gradients)
+        before = [[p.detach().clone() for p in part] for part in self.parameters]
         yield
-        ratios = []
-        for old, block in zip(before, self.blocks, strict=True):
-            moved = norm_of(p.detach() - o for o, p in zip(old, block.parameters(), strict=True))
-            size = norm_of(old)
-            ratios.append((moved / size).item() if size else float("nan"))
-        self._seen["update_ratio"] = ratios
+        moved = [
+            torch._foreach_sub([p.detach() for p in now], old)
+            for now, old in zip(self.parameters, before, strict=True)
+        ]
+        pairs = zip(norms_of(moved), norms_of(before), strict=True)
+        self._seen["update_ratio"] = [step / size for step, size in pairs]
 
-    @staticmethod
-    def _gradient(block: nn.Module, names: Sequence[str]) -> Tensor:
-        parts = (p for name in names for p in block.get_submodule(name).parameters())
-        norm = norm_of(p.grad for p in parts if p.grad is not None)
-        return norm.to(next(block.parameters()).device)
+
+def norms_of(groups: Sequence[Sequence[Tensor]]) -> list[Tensor]:
+    """The L2 norm over all entries of each group of tensors; 0 of an empty one."""
+    whole = [t for group in groups for t in group]
+    if not whole:
+        return [torch.zeros(())] * len(groups)
+    norms = torch.stack(torch._foreach_norm(whole))
+    return [torch.linalg.vector_norm(part) for part in norms.split([len(g) for g in groups])]
