@@ -12,6 +12,7 @@ from typing import Any
 from ablate import record
 from ablate.compose import Composer
 from ablate.sweep.arguments import Arguments, separate
+from ablate.sweep.changed import changes
 from ablate.sweep.help import help_text
 from ablate.sweep.changed import changes
 from ablate.sweep.plan import Planned, check_buildable, make_plan
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str]) -> int:
         return show(given, composer)
     plan = make_plan(given, composer)
     wanted = [p for p in plan if p.wanted()]
+    for line in changes(plan):
+        say(line)
     if not wanted:
         return already_done(plan, given)
     if len(wanted) > 1:
