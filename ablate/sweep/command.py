@@ -14,7 +14,6 @@ from ablate.compose import Composer
 from ablate.sweep.arguments import Arguments, separate
 from ablate.sweep.changed import changes
 from ablate.sweep.help import help_text
-from ablate.sweep.changed import changes
 from ablate.sweep.plan import Planned, check_buildable, make_plan
 from ablate.sweep.state import Tally, say
 
@@ -35,8 +34,6 @@ def main(arguments: Sequence[str]) -> int:
     if not wanted:
         return already_done(plan, given)
     if len(wanted) > 1:
-    for line in changes(plan):
-        say(line)
         say(f"{len(wanted)} runs to do; each arm is built once before any starts")
     check_buildable(wanted)
     stop = Stop()
