@@ -202,6 +202,13 @@ def length(record: Mapping[str, Any]) -> Finding | None:
             "absolute positions that were never seen in training",
             "a relative scheme: pos=alibi, pos=rope",
         )
+    if found.get("protocol") == "exact-match":
+        return Finding(
+            "trained lengths alone",
+            evidence,
+            "the rule that was learned does not carry over to longer examples",
+            "another pos, or pos=randomized, which trains on positions of long examples",
+        )
     rope = record["choices"].get("pos", "").startswith("rope")
     return Finding(
         "gradual rise past L",

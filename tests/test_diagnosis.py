@@ -103,6 +103,11 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
         "absolute positions",
         "relative",
     ),
+    "trained lengths alone": (
+        {"extrapolation.retention": [1.0, 0.4, 0.1], "extrapolation.protocol": "exact-match"},
+        "longer examples",
+        "pos=randomized",
+    ),
     "gradual rise past L": (
         {"extrapolation.retention": [1.0, 0.8, 0.5], "choices.pos": "rope"},
         "phases",

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,11 +23,25 @@ from ablate.report.tables import Table, build
 
 @dataclass(frozen=True)
 class Report:
-    """A table with what it says."""
+    """A table with what it says, and the command that makes it. `arms` has no row a run."""
 
     table: Table
+    arms: Table
     analysis: Analysis
     sections: list[Section]
+    command: str
+
+
+def _html(report: Report) -> str:
+    from ablate.report.page.write import as_html
+
+    return as_html(report.table, report.arms, report.analysis, report.command)
+
+
+def _latex(report: Report) -> str:
+    from ablate.report.latex import as_latex
+
+    return as_latex(report.table)
 
 
 TEXTS: dict[str, Callable[[Report], str]] = {
@@ -34,6 +49,8 @@ TEXTS: dict[str, Callable[[Report], str]] = {
     "markdown": lambda report: as_markdown(report.table, report.sections),
     "csv": lambda report: as_csv(report.table),
     "json": lambda report: as_json(report.table, report.analysis),
+    "html": _html,
+    "latex": _latex,
 }
 """The report in each format, of full width and without colours."""
 
@@ -44,7 +61,7 @@ def main(arguments: list[str]) -> int:
     Data go to stdout, notes to stderr.
     """
     try:
-        _report(parse(arguments))
+        _report(parse(arguments), shlex.join(["ablate", "report", *arguments]))
     except SystemExit:  # --help has printed all that was asked for
         return 0
     except UserError as error:
@@ -56,7 +73,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _report(options: argparse.Namespace) -> None:
+def _report(options: argparse.Namespace, command: str) -> None:
     if options.runs and options.by:
         raise UserError("--runs and --by: choose one; a row is a run or a group of runs")
     runs = collect(options.paths, options.outputs)
@@ -74,9 +91,14 @@ def _report(options: argparse.Namespace) -> None:
         told = {name for arm in analysis.arms for name in arm.runs}
         kept = [run for run in runs if run.found is None or f"{run.study}/{run.name}" in told]
         table = _table(kept, options)
-    report = Report(table, analysis, sections(analysis, options.ledger))
+    arms = build(shown(table)) if options.runs else table
+    report = Report(table, arms, analysis, sections(analysis, options.ledger), command)
     suffix = "" if options.output is None else options.output.suffix.lower()
     format_name = options.format or SUFFIXES.get(suffix, "table")
+    if format_name == "html" and options.output is None and sys.stdout.isatty():
+        raise UserError("--format html: a page is not for a terminal; give -o report.html")
+    if options.figures is not None:
+        _draw(report, options.figures)
     if options.output is None:
         _print(report, format_name)
     else:
@@ -106,6 +128,14 @@ def _print(report: Report, format_name: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
     sys.stdout.flush()
+
+
+def _draw(report: Report, directory: Path) -> None:
+    from ablate.report.figures.every import drawings, save_all
+    from ablate.report.figures.view import view_of
+
+    files = save_all(drawings(view_of(report.arms), report.analysis), directory)
+    print(f"ablate report: wrote {len(files)} files to {directory}", file=sys.stderr)
 
 
 def _save(report: Report, format_name: str, path: Path) -> None:

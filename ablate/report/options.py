@@ -9,8 +9,15 @@ from ablate.errors import UserError
 from ablate.report.analysis import MARGIN
 from ablate.report.columns import COLUMNS
 
-FORMATS = ("table", "markdown", "csv", "json")
-SUFFIXES = {".md": "markdown", ".csv": "csv", ".json": "json"}
+FORMATS = ("table", "markdown", "csv", "json", "html", "latex")
+SUFFIXES = {
+    ".md": "markdown",
+    ".csv": "csv",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+    ".tex": "latex",
+}
 
 DESCRIPTION = """\
 A table of what came out: a row an arm (a configuration without its seed), mean and 95 % interval
@@ -32,7 +39,9 @@ examples:
   ablate report outputs --by pos --sort -acc_8L     best at 8 times the train length first
   ablate report scout --baseline pos=rope,norm=pre --metric acc_8L --ledger
   ablate report scout --choose lr --selection-seeds 0,1   each arm at its best, told on other seeds
-  ablate report --runs --format csv --output runs.csv"""
+  ablate report --runs --format csv --output runs.csv
+  ablate report scout -o report.html                one page with figures, that needs no network
+  ablate report scout --figures figures/            the figures alone, as PNG, SVG and PDF"""
 
 
 def _bind_descending(arguments: list[str]) -> list[str]:
@@ -153,6 +162,12 @@ def _parser() -> _Parser:
     add("--runs", action="store_true", help="a row a run instead of a row an arm")
     add("--format", choices=FORMATS, help="default: table, or what --output's suffix says")
     add("--json", action="store_const", const="json", dest="format", help="same as --format json")
+    add(
+        "--figures",
+        type=Path,
+        metavar="DIR",
+        help="also draw the figures into this folder, as PNG, SVG and PDF for a paper",
+    )
     add("-o", "--output", type=Path, metavar="FILE", help="write to a file instead of stdout")
     return parser
 

@@ -49,7 +49,7 @@ def name_panel(axes: "Axes", text: str) -> None:
     """Set a panel's title, in lines no longer than the panel is wide."""
     spot = axes.get_subplotspec()
     across = spot.get_gridspec().ncols if spot else 1
-    axes.set_title(textwrap.fill(text, 76 // across, break_long_words=False))
+    axes.set_title(textwrap.fill(text, 68 // across, break_long_words=False))
 
 
 def name_rows(row: Sequence["Axes"], text: str) -> None:

@@ -14,7 +14,10 @@ from ablate.report.figures.view import view_of
 from ablate.report.findings import ArmFinding
 from ablate.report.ledger import Flag
 from ablate.report.page.commands import config_folders, overrides, sweeps
-from ablate.report.page.grid import Grid, arms, differences, ledger, menus
+from ablate.report.page.differences import differences, tests
+from ablate.report.page.fairness import ledger
+from ablate.report.page.grid import Grid, menus
+from ablate.report.page.results import results
 from ablate.report.page.runs import SHOWN, Fold, fingerprint, folds
 from ablate.report.page.svg import inline
 from ablate.report.sentences import Sentence
@@ -76,7 +79,7 @@ class Content:
     answers: list[Answer]
     cautions: list[str]
     figures: list[Illustration]
-    arms: Grid
+    results: Grid
     notes: list[str]
     differences: list[Grid]
     diagnoses: list[Diagnosis]
@@ -98,15 +101,15 @@ class Content:
         return menus(list(zip(heads, zip(*rows, strict=True), strict=True)))
 
 
-def content(table: Table, analysis: Analysis, report_command: str) -> Content:
-    """Return the content of the page of a table of arms or groups."""
+def content(table: Table, arms: Table, analysis: Analysis, report_command: str) -> Content:
+    """Return the content of the page: `table` is listed, `arms` are drawn."""
     runs = [run for row in table.rows for run in row.runs]
     typed = {run.directory: overrides(run) for run in runs}
     folders = config_folders(runs)
     studies = distinct(run.study for run in (runs or table.runs))
     first, *facts = first_line(table).split("; ")
     lines = sweeps(list(typed.values()), folders)
-    keys = [key for key in table.keys if key != "study"]
+    keys = [key for key in arms.keys if key not in ("study", "seed")]
     return Content(
         title=clean(", ".join(studies[:4]) + (", …" if len(studies) > 4 else "")),
         facts=[first.partition(": ")[2] or first, *facts],
@@ -115,11 +118,11 @@ def content(table: Table, analysis: Analysis, report_command: str) -> Content:
         cautions=[one.text for one in analysis.sentences if one.kind == "caution"],
         figures=[
             Illustration(one.name, one.title, clean(one.caption), inline(one))
-            for one in drawings(view_of(table), analysis)
+            for one in drawings(view_of(arms), analysis)
         ],
-        arms=arms(table),
+        results=results(table),
         notes=[*legend(table), *notes(table)] if table.rows else [],
-        differences=differences(analysis),
+        differences=[*differences(analysis), *tests(analysis)],
         diagnoses=diagnoses(analysis.findings),
         flags=analysis.flags,
         ledger=ledger(analysis),

@@ -15,8 +15,10 @@ FOLDER = Path(__file__).parent
 SETTING = re.compile(r"([\w.]+=[^\s,;:()]+)")
 
 
-def as_html(table: Table, analysis: Analysis, report_command: str = "ablate report") -> str:
+def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
     """Return the report as one page that needs no other file and no network.
+
+    `table` is what the page lists, `arms` what its figures draw, `command` what makes it again.
 
     Every text is escaped by the template engine; scripts but the page's own do not run.
     """
@@ -41,7 +43,7 @@ def as_html(table: Table, analysis: Analysis, report_command: str = "ablate repo
     environment.filters["emphasised"] = emphasised
     script = (FOLDER / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    told = content(table, analysis, report_command)
+    told = content(table, arms, analysis, command)
     return environment.get_template("page.html").render(
         content=told,
         run_menus=told.run_menus,

@@ -1,0 +1,64 @@
+"""The page's table of results: the columns of the report, and the gradient by block as bars."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ablate.report.columns import LENGTH, Column
+from ablate.report.page.grid import Cell, Grid, Head
+from ablate.report.summary import columns_shown, facts
+from ablate.report.tables import Table
+from ablate.report.texts import cell_parts, key_text, label_parts, status_parts
+
+
+def results(table: Table) -> Grid:
+    """The rows of the report's table with its columns, and what each row took."""
+    lengths = facts(table)["train_lengths"]
+    columns = columns_shown(table)
+    heads = [Head(key, menu=True) for key in table.keys]
+    heads += [Head("status", "what happened to the processes", menu=True)]
+    heads += [Head("label", "what the training curves look like", menu=True)]
+    for column in columns:
+        heads.append(Head(_heading(column, lengths), column.meaning, number=True))
+        if column.key == "grad_ratio":
+            told = "gradient norm by block at step 1, first to last, log scale"
+            heads.append(Head("grad. by block", told))
+    rows = []
+    for row in table.rows:
+        cells = [Cell(key_text(row, key), row.keys.get(key)) for key in table.keys]
+        cells.append(_counts(status_parts(row)))
+        cells.append(_counts(label_parts(row)))
+        for column in columns:
+            cell = row.cells[column.key]
+            shown = " ".join(cell_parts(cell, column, len(row.runs)))
+            kind = "undefined" if cell.undefined else ""
+            cells.append(Cell(shown, cell.mean, kind))
+            if column.key == "grad_ratio":
+                cells.append(Cell("", bars=_heights(row.profile)))
+        rows.append(cells)
+    what = {"arm": "an arm over its seeds", "group": "a group of arms"}.get(table.grouped, "a run")
+    return Grid("rows", "Results", f"A row is {what}.", heads, rows)
+
+
+def _heading(column: Column, lengths: Sequence[Any]) -> str:
+    name = column.heading.replace("-\n", "").replace("\n", " ")
+    if column.panel == LENGTH and name.endswith(" L") and len(lengths) == 1:
+        return f"{name} = {lengths[0]:g}"
+    return name
+
+
+def _counts(parts: Sequence[str]) -> Cell:
+    """A cell of counts such as "2 done", "1 failed", each in the colour of its word."""
+    return Cell(" ".join(parts), parts=[(part, part.split(" ")[-1]) for part in parts])
+
+
+def _heights(profile: Sequence[float | None]) -> list[float]:
+    """Return bars of 0 (nothing) or 0.08 to 1, on a log scale that spans at least a decade."""
+    logs = [math.log10(norm) for norm in profile if norm]
+    if not logs:
+        return []
+    top, span = max(logs), max(1.0, max(logs) - min(logs))
+    return [
+        0.0 if not norm else round(0.08 + 0.92 * (1 - (top - math.log10(norm)) / span), 3)
+        for norm in profile
+    ]
