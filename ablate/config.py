@@ -42,6 +42,8 @@ class EvaluateConfig:
     windows: int = MISSING
     lengths: list[float] = MISSING
     protocols: list[str] = MISSING
+    position_probe: bool = MISSING
+    shuffle: bool = MISSING
 
 
 @dataclass

@@ -8,8 +8,9 @@ from typing import Any
 
 from ablate import record
 from ablate.errors import UserError
+from ablate.evaluate.again_text import lines
 from ablate.evaluate.finished import Finished, open_run
-from ablate.evaluate.lengths import measure_lengths
+from ablate.evaluate.trained import measure_trained
 from ablate.parser import Parser
 from ablate.terminal import show_json
 
@@ -19,6 +20,8 @@ Measure a trained run again from its checkpoint, with overrides that its weights
   ablate evaluate RUN evaluate.lengths=[1,16] evaluate.windows=512
   ablate evaluate RUN pos=yarn pos.factor=8        a run of pos=rope, scaled only now
   ablate evaluate RUN corpus=docs                  the same model on another text
+  ablate evaluate RUN evaluate.position_probe=true where is position known?
+  ablate evaluate RUN evaluate.shuffle=true        does the order of the input matter?
 
 What is found is added to the record under `evaluations`; nothing that is there changes."""
 
@@ -51,13 +54,13 @@ def parser() -> Parser:
 
 
 def measure(run: Finished, overrides: Sequence[str]) -> dict[str, Any]:
-    """The entry for the record: accuracy and nll by context length."""
+    """The entry for the record: what its config asks to be measured."""
     config, bench = run.config, run.bench
     return {
         "overrides": list(overrides),
         "steps_done": run.steps,
         "corpus": {"name": bench.task.source.name, "sha256": bench.task.source.sha256},
-        "extrapolation": measure_lengths(
+        **measure_trained(
             bench, config, lambda doing: print(doing, file=sys.stderr) if doing else None
         ),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -70,19 +73,3 @@ def add(directory: Path, entry: dict[str, Any]) -> None:
     if found is None:
         raise UserError(f"{directory / record.FILE}: {problem}")
     record.write(directory, {**found, "evaluations": [*found.get("evaluations", []), entry]})
-
-
-def lines(entry: dict[str, Any]) -> list[str]:
-    """A small table: context, accuracy, exact match of a generated task, nll, retention."""
-    found = entry["extrapolation"]
-
-    def cell(value: float | None) -> str:
-        return "undefined" if value is None else f"{value:.3f}"
-
-    exact = ["exact"] if "exact" in found else []
-    columns = ["accuracy", *exact, "nll", "retention"]
-    rows = [["context", *columns]]
-    for index, length in enumerate(found["lengths"]):
-        rows.append([str(length), *(cell(found[column][index]) for column in columns)])
-    made = ["".join(f"{text:>11}" for text in row) for row in rows]
-    return [*made, f"tokens of context; {found['targets']} targets; nll in nats a token"]

@@ -46,7 +46,7 @@ def measure_protocols(
             if limit is not None and length > limit:
                 rows.append((None, None, None))
                 continue
-            check(f"evaluating {name} windows of {length} tokens")
+            check(f"evaluating {name}, {length} tokens")
             cuts = PROTOCOLS[name](starts, total, length)
             rows.append(score_cuts(model, task, cuts, batch_tokens, check))
         accuracy, nll, counts = zip(*rows, strict=True)

@@ -19,7 +19,7 @@ class Groups:
     """What is drawn as a whole: `of[i]` is the group of window i, from 0."""
 
     of: np.ndarray
-    over: Literal["documents", "blocks"]
+    over: Literal["documents", "blocks", "sequences"]
 
     @property
     def count(self) -> int:

@@ -17,7 +17,7 @@ from ablate.build import Bench, build, build_corpus, build_instruments
 from ablate.diagnosis import diagnose
 from ablate.errors import UserError
 from ablate.evaluate.check import warnings
-from ablate.evaluate.lengths import measure_lengths
+from ablate.evaluate.trained import measure_trained
 from ablate.identity import Identity
 from ablate.lock import hold
 from ablate.sweep.recording import describe, finish, first_record, measure_training
@@ -159,7 +159,7 @@ def train_and_measure(
     finally:
         trainer.detach()
         measure_training(result, trainer.progress, config)
-    result["extrapolation"] = measure_lengths(bench, config, told.message)
+    result |= measure_trained(bench, config, told.message)
     diverged = not finite or result["label"] == "diverged"
     finish(result, "diverged" if diverged else "done", None)
     result["diagnosis"] = diagnose(record.plain(result))

@@ -1,0 +1,124 @@
+"""An entry of `ablate evaluate` for a person to read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def lines(entry: Mapping[str, Any]) -> list[str]:
+    """What was measured, table by table."""
+    found = entry["extrapolation"]
+    made = [*contexts(found), *protocols(found), *buckets(found)]
+    if "position_probe" in entry:
+        made += ["", *probe(entry["position_probe"])]
+    if "shuffle" in entry:
+        made += ["", shuffled(entry["shuffle"])]
+    return made
+
+
+def contexts(found: Mapping[str, Any]) -> list[str]:
+    """Accuracy, exact match of a generated task, nll and retention by context, and what follows."""
+    exact = ["exact"] if "exact" in found else []
+    columns = ["accuracy", *exact, "nll", "retention"]
+    heading, rows = ["context", *columns], []
+    for index, length in enumerate(found["lengths"]):
+        rows.append([str(length), *(cell(found[column][index]) for column in columns)])
+    note = f"tokens of context; {found['targets']} targets; nll in nats a token"
+    if "flags" in found:
+        heading += ["against L", "tolerates", "extrapolates"]
+        flags = found["flags"]["accuracy"]
+        for index, row in enumerate(rows):
+            row.append(bounds(found["interval"]["accuracy_difference"][index]))
+            row += [flags[flag][index] or "" for flag in ("tolerates", "extrapolates")]
+        over = f"{found['interval']['groups']} {found['interval']['over']}"
+        note += (
+            f"; against L: accuracy less that at {found['train_length']}, 95 % over {over}; "
+            f"margin {found['flags']['margin']}"
+        )
+    return [*table(heading, rows), note]
+
+
+def protocols(found: Mapping[str, Any]) -> list[str]:
+    """Accuracy and nll by each protocol beside the fixed-target one."""
+    measured: Mapping[str, Any] = found.get("protocols", {})
+    made: list[str] = []
+    for name, values in measured.items():
+        rows = [
+            [str(length), cell(values["accuracy"][index]), cell(values["nll"][index])]
+            for index, length in enumerate(values["lengths"])
+        ]
+        made += ["", f"{name}: {values['definition']}"]
+        made += table(["context", "accuracy", "nll"], rows)
+    return made
+
+
+def buckets(found: Mapping[str, Any]) -> list[str]:
+    """Accuracy and nll by position in the longest window."""
+    values = found.get("buckets")
+    if not values:
+        return []
+    rows = [
+        [f"{start + 1} to {end}", cell(values["accuracy"][index]), cell(values["nll"][index])]
+        for index, (start, end) in enumerate(zip(values["from"], values["to"], strict=True))
+    ]
+    told = f"by position in the longest window, {values['targets']} targets in each row"
+    return ["", told, *table(["position", "accuracy", "nll"], rows)]
+
+
+def probe(found: Mapping[str, Any] | None) -> list[str]:
+    """How well a token's place can be told from the states of each layer."""
+    if found is None:
+        return ["position probe: undefined, there are fewer than 8 held-out sequences"]
+    kinds = ("ridge", "network")
+    heading = ["layer"]
+    for kind in kinds:
+        heading += [f"{kind} R²", "error", "control R²"]
+    rows = []
+    for layer in range(len(found["ridge"]["r2"])):
+        row = [str(layer)]
+        for kind in kinds:
+            row += [cell(found[kind][value][layer]) for value in ("r2", "mae")]
+            row.append(cell(found[f"{kind}_control"]["r2"][layer]))
+        rows.append(row)
+    return [
+        "position probe: the place of a token told from the frozen states of each layer",
+        *table(heading, rows),
+        f"{found['where']}; error: mean absolute error in tokens ({found['mae_of_mean']:.1f} for "
+        f"guessing the mean), on sequences of their own; control: the same with shuffled places",
+    ]
+
+
+def shuffled(found: Mapping[str, Any]) -> str:
+    """What shuffling the input does to the loss."""
+    return (
+        f"shuffled input: loss {cell(found['loss'])} → {cell(found['loss_shuffled'])} nats, a "
+        f"change of {cell(found['change'])} ({bounds(found['interval'])}, 95 % over "
+        f"{found['sequences']} sequences); {found['definition']}"
+    )
+
+
+def cell(value: float | None) -> str:
+    """A number with three decimals.
+
+    >>> cell(0.25), cell(None)
+    ('0.250', 'undefined')
+    """
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def bounds(interval: Sequence[float] | None) -> str:
+    """An interval with its signs.
+
+    >>> bounds([-0.25, 0.125])
+    '-0.250 to +0.125'
+    """
+    return "undefined" if interval is None else f"{interval[0]:+.3f} to {interval[1]:+.3f}"
+
+
+def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Right-aligned columns, two spaces apart."""
+    everything = [heading, *rows]
+    widths = [max(len(row[column]) for row in everything) for column in range(len(heading))]
+    return [
+        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+        for row in everything
+    ]

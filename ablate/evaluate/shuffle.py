@@ -1,0 +1,88 @@
+"""How much a model's loss depends on the order of its input.
+
+Encoder: the real tokens of every sequence change places, their targets along with them. Decoder:
+the tokens before a sequence's last target change places, but for the one that the target follows
+at once, and the last target alone is scored. Either way the same targets are scored with the same
+tokens in sight, in order and out of it.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from ablate.data.tasks import IGNORED, Batch, Task
+from ablate.evaluate.resampling import DRAWS, Groups, interval, resample
+from ablate.evaluate.windows import Check, score_batch
+from ablate.model.transformer import Transformer
+
+DEFINITIONS = {
+    False: "all tokens of a sequence in another order, their targets along with them",
+    True: "the tokens before the last one in another order; the target that follows it is scored",
+}
+
+
+@torch.inference_mode()
+def measure_shuffle(
+    model: Transformer, task: Task, batches: int, check: Check = lambda doing: None
+) -> dict[str, Any]:
+    """Loss in nats a target in order and shuffled, and their difference with a 95 % interval.
+
+    The interval is over sequences. Values are null where numbers are not finite.
+    """
+    check("evaluating with shuffled inputs")
+    random = np.random.default_rng(0)
+    sums: list[np.ndarray] = []
+    counts: list[np.ndarray] = []
+    model.eval()
+    for batch in task.validation(batches):
+        check("")
+        ordered = last_target(batch) if task.causal else batch
+        shuffled = shuffle(ordered, random, causal=task.causal)
+        both = [score_batch(model, one)[0].sum(1).double().numpy() for one in (ordered, shuffled)]
+        sums.append(np.stack(both, axis=1))
+        counts.append((ordered.targets != IGNORED).sum(axis=1))
+    model.train()
+    totals, targets = np.concatenate(sums), np.concatenate(counts)
+    before, after = (totals.sum(axis=0) / targets.sum()).tolist()
+    drawn = resample(totals, targets, Groups(np.arange(len(totals)), "sequences"))
+    return {
+        "definition": DEFINITIONS[task.causal],
+        "targets": int(targets.sum()),
+        "sequences": len(totals),
+        "draws": DRAWS,
+        "loss": before,
+        "loss_shuffled": after,
+        "change": after - before,
+        "interval": interval(drawn[:, 1] - drawn[:, 0]),
+    }
+
+
+def last_target(batch: Batch) -> Batch:
+    """The same inputs with the last target of each row alone."""
+    targets = np.full_like(batch.targets, IGNORED)
+    for row, place in enumerate(last_places(batch)):
+        targets[row, place] = batch.targets[row, place]
+    return Batch(batch.inputs, targets, batch.padding)
+
+
+def last_places(batch: Batch) -> list[int]:
+    """Where the last target of each row stands."""
+    return [int(np.flatnonzero(row != IGNORED)[-1]) for row in batch.targets]
+
+
+def shuffle(batch: Batch, random: np.random.Generator, *, causal: bool) -> Batch:
+    """The tokens of each row in another order: of a decoder those before the last target's own."""
+    inputs, targets = batch.inputs.copy(), batch.targets.copy()
+    rows, length = inputs.shape
+    if causal:
+        free = last_places(batch)
+    elif batch.padding is None:
+        free = [length] * rows
+    else:
+        free = (~batch.padding).sum(axis=1).tolist()
+    for row, count in enumerate(free):
+        order = random.permutation(count)
+        inputs[row, :count] = inputs[row, order]
+        targets[row, :count] = targets[row, order]
+    return Batch(inputs, targets, batch.padding)

@@ -1,0 +1,21 @@
+"""What is measured on a trained model: at length always, by probes where they are asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ablate.build import Bench
+from ablate.evaluate.lengths import measure_lengths
+from ablate.evaluate.position_probe import probe_positions
+from ablate.evaluate.shuffle import measure_shuffle
+from ablate.evaluate.windows import Check
+
+
+def measure_trained(bench: Bench, config: Mapping[str, Any], check: Check) -> dict[str, Any]:
+    """Keys for a record; `check` is told what comes next and may raise to stop."""
+    wanted = config["evaluate"]
+    found: dict[str, Any] = {"extrapolation": measure_lengths(bench, config, check)}
+    if wanted["position_probe"]:
+        found["position_probe"] = probe_positions(bench.model, bench.task, check)
+    if wanted["shuffle"]:
+        found["shuffle"] = measure_shuffle(bench.model, bench.task, wanted["batches"], check)
+    return found
