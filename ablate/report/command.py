@@ -76,6 +76,8 @@ def main(arguments: list[str]) -> int:
 def _report(options: argparse.Namespace, command: str) -> None:
     if options.runs and options.by:
         raise UserError("--runs and --by: choose one; a row is a run or a group of runs")
+    if options.selection_seeds and not options.choose:
+        raise UserError("--selection-seeds: needs --choose KEY, which is chosen on these seeds")
     runs = collect(options.paths, options.outputs)
     table = _table(runs, options)
     analysis = analyse(

@@ -21,6 +21,7 @@ Verdict = Literal[
     "diverges more",
     "diverges less",
     "too few seeds",
+    "neither learned",  # most runs of every side are stuck: no verdict at this scale
     "nothing to compare",
 ]
 
@@ -135,6 +136,8 @@ def _verdict(
         return "diverges more" if match.diverged[0] > match.diverged[1] else "diverges less"
     if test.mean is None:
         return "undecided" if any(match.diverged) else "nothing to compare"
+    if match.of and 2 * min(match.stuck) > match.of:
+        return "neither learned"
     if test.p is None:
         return "too few seeds"
     wanted = test.mean > 0 if judge.higher or pair.kind == "interaction" else test.mean < 0

@@ -176,7 +176,7 @@ def _margin(argument: str) -> float:
     """Parse a margin."""
     value = float(argument)
     if not 0 < value < float("inf"):
-        raise ValueError(argument)
+        raise argparse.ArgumentTypeError(f"invalid value {argument}: must be above 0")
     return value
 
 

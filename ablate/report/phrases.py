@@ -67,6 +67,12 @@ def contrast_text(one: Contrast, unit: str, judge: Judge) -> str:
         if any(one.diverged):
             return f"{one.name} against {one.against}: {diverged_text(one)}; no pair finished"
         return f"{one.name} and {one.against}: nothing to compare, {_why_nothing(one)}"
+    if one.verdict == "neither learned":
+        return (
+            f"{one.name} and {one.against}: neither learned more than how often tokens occur"
+            f" ({' and '.join(f'{count} of {one.of}' for count in one.stuck)} runs are stuck), so"
+            f" {amount(mean, True)} {unit} is no verdict"
+        )
     if one.kind == "interaction":
         return _interaction_text(one, unit)
     if low is None or high is None:

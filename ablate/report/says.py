@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ablate.report.analysis import Analysis
 from ablate.report.findings import ArmFinding
+from ablate.report.ledger import LedgerRow
 from ablate.report.phrases import count_of
 from ablate.report.sentences import KINDS, Said
 from ablate.report.settings import text
@@ -18,6 +19,7 @@ HEADINGS: dict[Said, str] = {
 }
 MOST: dict[Said, int] = {"mattered": 5, "no difference": 3, "undecided": 4, "caution": 6}
 FINDINGS = 6  # in the terminal; every arm's are in json and on the page
+COUNTED = ("parameters", "flops_per_token", "tokens")
 LEDGER_WORDS = {"flops_per_token": "flops/token", "batch_size": "batch", "seq_len": "L"}
 
 
@@ -100,15 +102,13 @@ def _ledger(analysis: Analysis) -> list[str]:
     fields = list(analysis.ledger[0].values) if analysis.ledger else []
     alike = [field for field in fields if len({row.values[field] for row in analysis.ledger}) == 1]
     shared = [
-        f"{_word(field)} {_told(analysis.ledger[0].values[field])}"
+        f"{_word(field)} {_told(field, analysis.ledger[0])}"
         for field in alike
         if analysis.ledger[0].values[field]
     ]
     lines = [f"alike for all arms: {'; '.join(shared)}"] if shared else []
     for row in analysis.ledger:
-        parts = [
-            f"{_word(field)} {_told(row.values[field])}" for field in fields if field not in alike
-        ]
+        parts = [f"{_word(field)} {_told(field, row)}" for field in fields if field not in alike]
         seconds = "–" if row.seconds is None else f"{row.seconds:.1f} s a run"
         seeds = ", ".join(map(text, row.seeds)) or "none"
         parts += [f"time {seconds}", f"seeds {seeds}", f"lr {row.lr_choice}"]
@@ -123,12 +123,9 @@ def _word(field: str) -> str:
     return LEDGER_WORDS.get(field, field)
 
 
-def _told(values: Sequence[str]) -> str:
-    return " and ".join(_grouped(value) for value in values) or "–"
-
-
-def _grouped(value: str) -> str:
-    """Return a count with separators, a hash shortened, anything else as it is."""
-    if value.isdigit():
-        return f"{int(value):,}"
-    return value[:12] if len(value) == 64 else value
+def _told(field: str, row: LedgerRow) -> str:
+    """Return a field's values: counts with separators, hashes shortened."""
+    values = row.values[field]
+    if field in COUNTED:
+        values = tuple(f"{float(value):,.0f}" for value in values)
+    return " and ".join(value[:12] if len(value) == 64 else value for value in values) or "–"

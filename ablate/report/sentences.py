@@ -30,10 +30,11 @@ OF_VERDICT: dict[str, Said] = {
     "undecided": "undecided",
     "not distinguishable": "undecided",
     "too few seeds": "undecided",
+    "neither learned": "undecided",
     "nothing to compare": "undecided",
 }
 # Verdicts that many levels may share: those are told together.
-TOGETHER = ("equivalent", "not distinguishable", "nothing to compare")
+TOGETHER = ("equivalent", "not distinguishable", "neither learned", "nothing to compare")
 
 
 def of_contrasts(
@@ -75,6 +76,10 @@ def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:
     first = found[0]
     names = [one.name for one in found]
     listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    if first.verdict == "neither learned":
+        return (
+            f"{listed} and {first.against}: most runs learned no more than how often tokens occur"
+        )
     lows = [one.difference.low for one in found if one.difference.low is not None]
     highs = [one.difference.high for one in found if one.difference.high is not None]
     if not lows:
@@ -83,13 +88,12 @@ def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:
     seeds = sorted({one.difference.n for one in found})
     numbers = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else count_of(seeds[0], "seed")
     equal = first.verdict == "equivalent"
-    word = "equivalent" if equal else "not distinguishable"
+    word = "equivalent to" if equal else "not distinguishable from"
     within = f", within ±{judge.margin:g}" if equal else ""
-    alike = f"{listed} and {first.against} are {word}"
+    alike = f"{listed} are {word} {first.against}"
     if first.kind == "interaction":
         which = ", ".join(dict.fromkeys(" × ".join(one.factors) for one in found))
-        none = "to none" if equal else "from none"
-        alike = f"{len(found)} interactions ({which}) are {word} {none}"
+        alike = f"{len(found)} interactions ({which}) are {word} none"
     return f"{alike}: {size}{within}; {numbers} paired"
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -259,12 +260,33 @@ def test_an_arm_that_diverges_more_and_is_worse_is_worse() -> None:
     assert "the difference is of those that did not" in said(analysis, "mattered")
 
 
+def test_arms_that_did_not_learn_are_not_called_equivalent() -> None:
+    def study(stuck: set[str]) -> Analysis:
+        runs = factorial({"pos": ["rope", "alibi", "none"]}, wobble)
+        return analyse(
+            [
+                replace(run, label="stuck") if run.record["choices"]["pos"] in stuck else run
+                for run in runs
+            ]
+        )
+
+    assert [one.verdict for one in study(set()).contrasts] == ["equivalent"] * 2
+    assert [one.verdict for one in study({"rope"}).contrasts] == ["equivalent"] * 2
+    found = study({"rope", "alibi"})
+    assert named(found.contrasts, "pos=alibi").verdict == "neither learned"
+    assert "neither learned more than how often tokens occur (5 of 5 and 5" in said(
+        found, "undecided"
+    )
+    assert named(found.contrasts, "pos=none").verdict == "equivalent"
+    assert "most runs learned no more" in said(study({"rope", "alibi", "none"}), "undecided")
+
+
 def test_counts_of_diverged_and_stuck_runs_by_level() -> None:
     runs = factorial({"norm": ["pre", "post"], "depth": [4, 24]}, wobble)
     for run in runs:
         if run.record["choices"]["norm"] == "post" and run.record["seed"] < 4:
             run.record["status"] = "diverged"
-    stuck = [Run(**{**vars(r), "label": "stuck"}) if r.record["depth"] == 24 else r for r in runs]
+    stuck = [replace(r, label="stuck") if r.record["depth"] == 24 else r for r in runs]
     counts = analyse(stuck).counts
     (diverged,) = [c for c in counts if c.ending == "diverged" and c.factor == "norm"]
     assert (diverged.count, diverged.other, diverged.of) == (8, 0, 10)
