@@ -34,6 +34,7 @@ MAY_IMPORT = {
         "ablate.errors",
         "ablate.profile",
     },
+    "diagnosis": {"ablate.diagnosis", "ablate.labels"},
     "evaluate": {
         "ablate.record",
         "ablate.catalogue",
@@ -55,6 +56,7 @@ FOREIGN_TO = {
     "model": {"hydra", "omegaconf", "datasets", "rich", "numpy", "yaml"},
     "data": {"torch", "hydra", "omegaconf", "rich"},
     "report": {"torch", "hydra", "omegaconf", "datasets"},
+    "diagnosis": {"torch", "hydra", "omegaconf", "datasets", "numpy", "scipy"},
 }
 
 

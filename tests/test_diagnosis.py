@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ablate.diagnosis import cliff, diagnose
+from ablate.diagnosis import diagnose
+from ablate.diagnosis.beyond import cliff
 
 DEPTH = 12
 
@@ -29,6 +30,8 @@ HEALTHY: dict[str, Any] = {
     "instruments": {
         "token_cosine": profile([0.3] * DEPTH),
         "stream_rms": profile([1.0] * DEPTH),
+        "feed_forward_rms": profile([0.2] * DEPTH),
+        "logit_scale": {"first": 0.55, "mean": 1.0, "last": 1.5},
         "block_cosine": profile([0.9] * DEPTH),
         "attention_max": profile([[3.0, 4.0]] * DEPTH),
     },
@@ -64,11 +67,31 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
         "post-norm without warmup",
         "warmup=linear",
     ),
-    "unstable": ({"label": "unstable"}, "lr=0.001", "smaller lr"),
+    "unstable": (
+        {"label": "unstable", "loss.spike_score": 0.02, "loss.spike_max": 31.0},
+        "lr=0.001",
+        "smaller lr",
+    ),
+    "spike": ({"loss.spike_score": 0.002, "loss.spike_max": 9.0}, "lr=0.001", "smaller lr"),
+    "order is not used": (
+        {"shuffle": {"change": 0.004}, "choices.pos": "none"},
+        "no position scheme",
+        "pos=rope",
+    ),
+    "far retrieval fails": (
+        {
+            "choices.task": "passkey",
+            "extrapolation.protocol": "exact-match",
+            "extrapolation.retention": [1.0, 0.9, 0.1],
+        },
+        "falls with distance",
+        "another bias",
+    ),
     "diverged": ({"label": "diverged", "loss.final": None}, "lr=0.001", "clip=1"),
     "exponential growth": (
         {
             "instruments.stream_rms.slope_first": 0.5,
+            "instruments.feed_forward_rms.slope_first": 0.5,
             "instruments.stream_rms.first": [1.6**i for i in range(DEPTH)],
             "choices.norm": "none",
         },
@@ -143,6 +166,64 @@ def test_a_signature_is_named_with_cause_evidence_and_advice(name: str) -> None:
     )
 
 
+FALLING = {"steps": list(range(0, 300, 10)), "loss": [5.0 - 0.05 * i for i in range(30)]}
+
+HARMLESS: dict[str, dict[str, Any]] = {
+    "a stream whose variance grows along a line, as in pre-norm": {
+        "instruments.stream_rms.first": [(1 + 9 * i) ** 0.5 for i in range(DEPTH)],
+        "instruments.stream_rms.slope_first": 0.18,
+    },
+    "late blocks that still do something": {
+        "instruments.block_cosine.last": [0.9] * 9 + [0.98] * 3,
+    },
+    "sharp attention that was there from the start": {
+        "instruments.attention_max": profile([[60.0, 70.0]] * DEPTH),
+    },
+    "a first loss as large as its logits cost": {"loss.excess": 0.45},
+    "alike tokens in a run that learns": {"instruments.token_cosine.last": [0.97] * DEPTH},
+    "a gradient that is smaller at the first block": {
+        "gradients.inputs_first": [0.001] + [0.02] * (DEPTH - 1)
+    },
+    "an order that matters": {"shuffle": {"change": 0.8}, "choices.pos": "none"},
+    "validation a little above training": {"loss.validation": 2.3},
+    "retention that fades little": {"extrapolation.retention": [1.0, 0.97, 0.93]},
+    "a deviation short of a spike": {"loss.spike_score": 0.0, "loss.spike_max": 5.0},
+}
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+def test_what_only_looks_like_a_signature_is_left_alone(what: str) -> None:
+    assert diagnose(changed(HARMLESS[what])) == []
+
+
+def test_a_run_that_still_falls_is_not_told_to_lower_its_learning_rate() -> None:
+    (found,) = diagnose(changed({"label": "stuck", "loss.final": 3.4, "curve": FALLING}))
+    assert found["name"] == "stuck"
+    assert "too few steps" in found["cause"]
+    assert "larger lr" in found["advice"]
+
+
+def test_a_run_that_learned_nothing_does_not_say_what_order_is_worth() -> None:
+    stuck = {"label": "stuck", "loss.final": 3.2, "shuffle": {"change": 0.0}}
+    assert [found["name"] for found in diagnose(changed(stuck))] == ["stuck"]
+    assert "order is not used" in [
+        found["name"] for found in diagnose(changed(stuck | {"choices.pos": "none"}))
+    ]
+
+
+def test_gates_that_are_closed_are_not_the_curse_of_depth() -> None:
+    idle = {"instruments.block_cosine.last": [0.9999] * DEPTH, "choices.residual": "layerscale"}
+    (found,) = diagnose(changed(idle))
+    assert "gates" in found["cause"]
+
+
+def test_the_evidence_of_a_high_first_loss_gives_the_price_of_its_logits() -> None:
+    small = {"loss.excess": 0.55, "instruments.logit_scale.first": 1.1}
+    assert "half their variance 0.61" in diagnose(changed(small))[0]["evidence"]
+    large = {"loss.excess": 25.0, "instruments.logit_scale.first": 8.0}
+    assert "half" not in diagnose(changed(large))[0]["evidence"]
+
+
 def test_a_record_with_holes_is_no_reason_to_fail() -> None:
     holes = {
         "instruments": None,
@@ -154,6 +235,8 @@ def test_a_record_with_holes_is_no_reason_to_fail() -> None:
     assert diagnose(changed(holes)) == []
     assert diagnose(changed({"extrapolation.curve": None, "instruments": {}})) == []
     assert diagnose(changed({"gradients.inputs_first": [None] * DEPTH})) == []
+    assert diagnose(changed({"instruments.attention_max": profile([[None, None]] * DEPTH)})) == []
+    assert diagnose(changed({"shuffle": None})) == diagnose(changed({"shuffle": {}})) == []
 
 
 def test_a_cliff_needs_both_sides() -> None:
