@@ -211,4 +211,6 @@ def shown(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return f"[{','.join(map(shown, value))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)

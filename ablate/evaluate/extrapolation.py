@@ -30,7 +30,7 @@ def lay_windows(tokens: int, *, seq_len: int, longest: int, count: int) -> Windo
     Raises UserError where the stream is too short for one window of the longest context.
 
     >>> lay_windows(100, seq_len=16, longest=32, count=4).ends.tolist()
-    [33, 49, 65, 81]
+    [33, 49, 67, 83]
     """
     width = max(1, seq_len // 8)
     room = (tokens - longest - width) // width + 1

@@ -64,7 +64,7 @@ def lay_stretches(tokens: int, total: int, count: int) -> np.ndarray:
     """First targets of up to `count` stretches of `total` targets, evenly spread.
 
     >>> lay_stretches(100, 20, 3).tolist(), lay_stretches(30, 20, 3).tolist()
-    ([1, 21, 61], [1])
+    ([1, 21, 41], [1])
     """
     room = (tokens - 1) // total
     count = min(count, room)

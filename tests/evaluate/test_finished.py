@@ -32,15 +32,27 @@ def test_a_run_is_measured_again_and_continues_a_text(
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["extrapolation"] == before["extrapolation"]
 
-    scaled = ablate("evaluate", folder.name, "pos=yarn", "pos.factor=8", "evaluate.lengths=[1,8]")
+    asked = ("pos=yarn", "pos.factor=8", "evaluate.lengths=[1,8]", "evaluate.protocols=[]")
+    probes = ("evaluate.position_probe=true", "evaluate.shuffle=true")
+    scaled = ablate("evaluate", folder.name, *asked, *probes)
     assert scaled.returncode == 0, scaled.stderr
+    assert "position probe" in scaled.stdout
+    assert "shuffled input: loss" in scaled.stdout
+    assert "non-overlapping" not in scaled.stdout
     after = json.loads((folder / "record.json").read_text())
     entries = after.pop("evaluations")
     assert after == before
     assert [entry["overrides"] for entry in entries] == [
         [],
-        ["pos=yarn", "pos.factor=8", "evaluate.lengths=[1,8]"],
+        [*asked, *probes],
     ]
+    assert "shuffle" not in entries[0]
+    assert entries[1]["shuffle"]["change"] == pytest.approx(
+        entries[1]["shuffle"]["loss_shuffled"] - entries[1]["shuffle"]["loss"]
+    )
+    assert len(entries[1]["position_probe"]["ridge"]["r2"]) == 3
+    assert list(before["extrapolation"]["protocols"]) == ["non-overlapping", "sliding-window"]
+    assert entries[1]["extrapolation"]["protocols"] == {}
     assert entries[1]["extrapolation"]["lengths"] == [16, 128]
     assert entries[1]["extrapolation"]["nll"] != before["extrapolation"]["nll"][1::3]
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ablate.config import PROTOCOLS as NAMES
+from ablate.config import RANGES
 from ablate.data.mlm import MaskedLanguageModelling
 from ablate.evaluate.protocols import PROTOCOLS, lay_stretches
 from tests.evaluate.test_extrapolation import PERIODIC, Teller, measure
@@ -67,3 +68,7 @@ def test_an_encoder_is_measured_on_what_is_hidden() -> None:
 
 def test_the_config_names_the_protocols_that_there_are() -> None:
     assert set(NAMES) == set(PROTOCOLS)
+    allowed, _ = RANGES["evaluate.protocols"]
+    assert allowed([])
+    assert allowed(list(NAMES))
+    assert not allowed(["sliding"])
