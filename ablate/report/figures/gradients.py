@@ -11,15 +11,15 @@ from ablate.report.figures.axes import WIDTH, grid, logarithmic, name_panel, nam
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY
 from ablate.report.figures.plan import Layout, layout, legend
-from ablate.report.figures.view import PLACEMENT, Panel, Series, View
+from ablate.report.figures.view import PLACEMENT, Panel, Series, View, in_turn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 QUANTITIES = (
-    ("parameters_first", "over parameters"),
-    ("inputs_first", "dL/dx at the input"),
+    ("parameters_first", "parameters"),
+    ("inputs_first", "input (dL/dx)"),
 )
 MAPS = 9
 STEPS = 48  # columns of a heat map
@@ -126,9 +126,8 @@ def over_steps(view: View) -> Drawing | None:
 def _spread_over_placements(view: View) -> list[Series]:
     """The best arms of each placement in turn, then in the order of their placement."""
     panels = view.panels([PLACEMENT]) if PLACEMENT in view.keys else [Panel("", view.series)]
-    most = max((len(panel.series) for panel in panels), default=0)
-    turns = [p.series[turn] for turn in range(most) for p in panels if turn < len(p.series)][:MAPS]
-    return [one for panel in panels for one in panel.series if one in turns]
+    chosen = [id(one) for one in in_turn(panels, MAPS)]
+    return [one for panel in panels for one in panel.series if id(one) in chosen]
 
 
 def heat(one: Series) -> tuple[list[int], list[list[float | None]]] | None:

@@ -115,10 +115,12 @@ def _mark_undefined(
 ) -> None:
     """Draw a cross for each series and context without a value, beside one another."""
     marked = [one for one in series if None in found[id(one)].values()]
-    for place, one in enumerate(marked):
+    named = [one for one in marked if plan.look(one)]
+    # Arms that are not told apart share one place, in the middle.
+    for one in [*(one for one in marked if not plan.look(one))][:1] + named:
         look = plan.look(one)
-        shift = 2 ** (0.14 * (place - (len(marked) - 1) / 2))
-        contexts = [context * shift for context, values in found[id(one)].items() if values is None]
+        place = named.index(one) - (len(named) - 1) / 2 if look else 0.0
+        contexts = [at * 2 ** (0.14 * place) for at, value in found[id(one)].items() if not value]
         axes.plot(
             contexts,
             [middle] * len(contexts),

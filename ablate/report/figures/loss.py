@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POINTS = 160  # of a curve in a figure
-ROWS = 40  # of a dot plot
+ROWS = 24  # of a dot plot
 HEADROOM = 1.12  # times ln V: what is above is cut off
 
 Curve = list[tuple[float, float, float, float]]

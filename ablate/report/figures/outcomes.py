@@ -69,7 +69,7 @@ def counted(series: Sequence[Series], rows: list[str], columns: list[str]) -> Ce
 
 def _sides(cells: Cells) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     def ordered(side: int) -> list[tuple[str, ...]]:
-        values = {place[side] for place in cells}
+        values = dict.fromkeys(place[side] for place in cells)
         return sorted(values, key=lambda value: [number_first(part) for part in value])
 
     return ordered(0), ordered(1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ablate.report.figures.look import DASHES, GREY, INK, Look
-from ablate.report.figures.view import LINES, PANELS, Panel, Series, View
+from ablate.report.figures.view import LINES, PANELS, Panel, Series, View, in_turn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,19 +68,22 @@ def layout(view: View, panel_keys: Sequence[str] | None = None) -> Layout:
 
 
 def _best(view: View, panels: list[Panel]) -> Layout:
-    """The layout in which only the best arms by validation loss have a colour."""
-    chosen = view.series[:LINES]
+    """The layout in which only the best arms by validation loss have a colour, of each panel."""
     colour = view.colour_key
     looks = view.looks(colour)
+    chosen = [id(one) for one in in_turn(panels, LINES)]
     found: dict[int, Look | None] = {id(one): None for one in view.series}
-    legend = []
-    for place, one in enumerate(chosen):
+    legend: list[tuple[str, Look]] = []
+    for one in view.series:
+        if id(one) not in chosen:
+            continue
         look = looks[one.keys[colour]] if colour else Look(INK, "solid", "o")
-        same = sum(looks[other.keys[colour]] == look for other in chosen[:place]) if colour else 0
+        same = sum(other.colour == look.colour for _, other in legend)
         look = Look(look.colour, DASHES[same % len(DASHES)], look.marker)
         found[id(one)] = look
         legend.append((one.told(view.keys), look))
-    return Layout(panels, found, legend, f"best {len(chosen)}", len(view.series) - len(chosen))
+    named = f"best {len(chosen)}" if len(panels) == 1 else "best of each panel"
+    return Layout(panels, found, legend, named, len(view.series) - len(chosen))
 
 
 def legend(figure: "Figure", layout: Layout, extra: Sequence[tuple[Any, str]] = ()) -> None:
@@ -101,11 +104,15 @@ def legend(figure: "Figure", layout: Layout, extra: Sequence[tuple[Any, str]] = 
         return
     widest = max(map(len, names))
     below = widest > 16
+    columns = max(1, min(len(names), 96 // (widest + 8))) if below else 1
+    if below:
+        lines = -(-len(names) // columns) + 1
+        figure.set_figheight(figure.get_figheight() + 0.17 * lines)
     figure.legend(
         handles,
         names,
         title=layout.title or None,
         loc="outside lower center" if below else "outside right upper",
-        ncols=max(1, min(len(names), 96 // (widest + 8))) if below else 1,
+        ncols=columns,
         alignment="left",
     )

@@ -75,6 +75,13 @@ class View:
         return [Panel(found[values][0].told(keys), found[values]) for values in order]
 
 
+def in_turn(panels: Sequence[Panel], count: int) -> list[Series]:
+    """Return at most `count` series: the best of each panel, then the second best, and so on."""
+    most = max((len(panel.series) for panel in panels), default=0)
+    turns = [one.series[turn] for turn in range(most) for one in panels if turn < len(one.series)]
+    return turns[:count]
+
+
 def view_of(table: Table) -> View:
     """Return the series of a table whose rows are arms or groups."""
     return View(

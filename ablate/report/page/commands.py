@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from ablate.report.collect import Run
+from ablate.report.figures.view import number_first
 from ablate.report.settings import settings, text
 from ablate.report.texts import clean
 
@@ -19,14 +20,17 @@ NOT_TYPED = frozenset(("study", "arm", "name", "status", "label"))
 
 
 def overrides(run: Run) -> Overrides:
-    """Return what was typed to make a run, key to value; from its config if that is not there."""
+    """Return what was typed to make a run, key to value; from its config if that is not there.
+
+    Nothing is known of a run that left neither.
+    """
     try:
         typed = yaml.safe_load((run.directory / ".hydra" / "overrides.yaml").read_text("utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
         typed = None
     if isinstance(typed, list) and typed and all(isinstance(word, str) for word in typed):
         return {key: value for key, _, value in (word.partition("=") for word in typed)}
-    return _computed(run)
+    return {} if run.found is None else _computed(run)
 
 
 def _computed(run: Run) -> Overrides:
@@ -74,7 +78,7 @@ def sweeps(every: Sequence[Overrides], folders: Sequence[str]) -> list[str]:
     ['ablate run -m pos=rope,none seed=0,1']
     """
     by_keys: dict[tuple[str, ...], list[Overrides]] = {}
-    for words in every:
+    for words in filter(None, every):
         kept = by_keys.setdefault(tuple(words), [])
         if words not in kept:
             kept.append(words)
@@ -82,7 +86,7 @@ def sweeps(every: Sequence[Overrides], folders: Sequence[str]) -> list[str]:
     lines = []
     for grid in grids:
         many = any(len(values) > 1 for values in grid.values())
-        words = {key: ",".join(values) for key, values in grid.items()}
+        words = {key: ",".join(sorted(values, key=number_first)) for key, values in grid.items()}
         lines.append(command(words, folders, *(["-m"] if many else [])))
     return lines
 

@@ -104,8 +104,9 @@ class Content:
 def content(table: Table, arms: Table, analysis: Analysis, report_command: str) -> Content:
     """Return the content of the page: `table` is listed, `arms` are drawn."""
     runs = [run for row in table.rows for run in row.runs]
-    typed = {run.directory: overrides(run) for run in runs}
-    folders = config_folders(runs)
+    every = [*runs, *table.left_out]
+    typed = {run.directory: overrides(run) for run in every}
+    folders = config_folders(every)
     studies = distinct(run.study for run in (runs or table.runs))
     first, *facts = first_line(table).split("; ")
     lines = sweeps(list(typed.values()), folders)
@@ -128,7 +129,7 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
         ledger=ledger(analysis),
         run_keys=[*keys, "seed"],
         run_numbers=[BY_KEY[key].heading.replace("\n", " ") for key in SHOWN],
-        folds=folds([*runs, *table.left_out], [*keys, "seed"], typed, folders),
+        folds=folds(every, [*keys, "seed"], typed, folders),
         problems=[*outside(table), *troubles(table)],
         commands=[*lines[:COMMANDS], report_command],
         more_commands=max(0, len(lines) - COMMANDS),

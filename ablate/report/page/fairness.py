@@ -43,7 +43,7 @@ def ledger(analysis: Analysis) -> Grid:
         "What each arm was given",
         f"{caption}Several values in a cell are those of different runs of the arm.",
         [heads[place] for place in told],
-        [[row[place] for place in told] for row in rows],
+        [[row[place] for place in told] for row in rows] if len(told) > 1 else [],
     )
 
 

@@ -59,13 +59,15 @@ def folds(
     runs: Iterable[Run], keys: Sequence[str], typed: dict[Path, Overrides], folders: Sequence[str]
 ) -> list[Fold]:
     """Return the folds of all runs, with a record or without."""
-    return [
-        _damaged(run, keys) if run.found is None else _fold(run, keys, typed, folders)
-        for run in runs
-    ]
+    found = []
+    for run in runs:
+        words = command(typed[run.directory], folders) if typed[run.directory] else ""
+        made = _damaged if run.found is None else _fold
+        found.append(made(run, keys, words))
+    return found
 
 
-def _damaged(run: Run, keys: Sequence[str]) -> Fold:
+def _damaged(run: Run, keys: Sequence[str], words: str) -> Fold:
     nothing = [Shown(Missing.UNMEASURED.value, None)] * len(SHOWN)
     return Fold(
         study=clean(run.study),
@@ -79,14 +81,12 @@ def _damaged(run: Run, keys: Sequence[str]) -> Fold:
         problem=clean(run.problem or ""),
         error="",
         config="",
-        command="",
+        command=words,
         log=tail(run.directory / LOG),
     )
 
 
-def _fold(
-    run: Run, keys: Sequence[str], typed: dict[Path, Overrides], folders: Sequence[str]
-) -> Fold:
+def _fold(run: Run, keys: Sequence[str], words: str) -> Fold:
     record, row = run.record, settings(run)
     return Fold(
         study=clean(run.study),
@@ -100,7 +100,7 @@ def _fold(
         problem=clean(run.problem or ""),
         error=_lines(str(record.get("error") or "")),
         config="\n".join(_config(row)),
-        command=command(typed[run.directory], folders),
+        command=words,
         log=tail(run.directory / LOG),
     )
 
