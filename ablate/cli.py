@@ -25,10 +25,22 @@ usage: ablate VERB ...
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Train."""
+    """Train: alone, or as one of the processes that torchrun started."""
+    if under_torchrun():
+        # Of what DDP's C++ side has to say, only errors concern the user.
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+        from ablate.sweep.together import main as main_together
+
+        return main_together(arguments)
     from ablate.sweep.command import main
 
     return main(arguments)
+
+
+def under_torchrun() -> bool:
+    """Whether this process is one of several of one run."""
+    names = {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
+    return names <= os.environ.keys() and os.environ.get("WORLD_SIZE", "1") != "1"
 
 
 def check(arguments: Sequence[str]) -> int:

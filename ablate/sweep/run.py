@@ -153,7 +153,7 @@ def train_and_measure(
     try:
         finite = trainer.train()
     except RuntimeError as error:
-        if failure := processes.failure():
+        if failure := processes.failure(error):
             raise RuntimeError(failure) from error
         raise
     finally:

@@ -39,8 +39,8 @@ class Processes(ABC):
         """What the first process gives, for all of them."""
 
     @abstractmethod
-    def failure(self) -> str | None:
-        """Why another process ended, if one did: a line, and its traceback."""
+    def failure(self, error: RuntimeError) -> str | None:
+        """Why another process ended, where that led to `error`: a line, and its traceback."""
 
 
 class Alone(Processes):
@@ -63,7 +63,7 @@ class Alone(Processes):
     def from_first(self, value: Any) -> Any:
         return value
 
-    def failure(self) -> str | None:
+    def failure(self, error: RuntimeError) -> str | None:
         return None
 
 
@@ -109,8 +109,11 @@ class Replicas(Processes):
         dist.broadcast_object_list(parcel, src=0)
         return parcel[0]
 
-    def failure(self) -> str | None:
-        return self.meeting.failure(wait=FAREWELL)
+    def failure(self, error: RuntimeError) -> str | None:
+        told = self.meeting.failure(wait=FAREWELL)
+        if told is None and (isinstance(error, dist.DistError) or "gloo" in str(error)):
+            return "another process of this run ended without a word, as one that is killed does"
+        return told
 
 
 def summed(state: None, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:

@@ -24,8 +24,13 @@ class Meeting:
     The first process decides what is done, and the others do their part of it.
     """
 
-    def __init__(self) -> None:
-        self.store, self.rank, self.size = next(iter(dist.rendezvous("env://")))
+    def __init__(self, store: dist.Store, rank: int, size: int) -> None:
+        self.store, self.rank, self.size = store, rank, size
+
+    @classmethod
+    def of_environment(cls) -> "Meeting":
+        """The meeting that the environment names, as torchrun sets it."""
+        return cls(*next(iter(dist.rendezvous("env://"))))
 
     def decide(self, decision: dict[str, Any] | None) -> None:
         """Tell the others what to train; None sends them home."""

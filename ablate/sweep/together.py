@@ -1,0 +1,182 @@
+"""One run by several processes: what `torchrun ... -m ablate run` starts on each device."""
+
+import os
+import signal
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from ablate.build import build, build_corpus, pick_device
+from ablate.compose import Composer
+from ablate.errors import UserError
+from ablate.lock import Busy
+from ablate.sweep import command
+from ablate.sweep.arguments import Arguments, separate
+from ablate.sweep.hydra_files import write_hydra_files
+from ablate.sweep.job import listeners
+from ablate.sweep.outcome import summarise
+from ablate.sweep.plan import Planned, Product
+from ablate.sweep.run import Order, execute, make_trainer
+from ablate.sweep.state import say, stamp
+from ablate.train.distributed import Processes, Replicas
+from ablate.train.loop import Stopped
+from ablate.train.meeting import Failed, Meeting
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Take the part of this process in a run; the exit code."""
+    meeting = Meeting.of_environment()
+    return lead(arguments, meeting) if meeting.rank == 0 else follow(meeting)
+
+
+def lead(arguments: Sequence[str], meeting: Meeting) -> int:
+    """Do what `ablate run` does, with the others; they are silent."""
+    decision: dict[str, Any] | None = None
+    try:
+        given = separate(arguments)
+        if given.help or given.asks_hydra:
+            return command.main(arguments)
+        asked_for = Product(given, Composer(given.folders))
+        planned = the_run(asked_for, meeting.size)
+        if not planned.wanted():
+            return command.already_done([planned], given)
+        asked_for.settle([planned])
+        take_device(planned.config["device"])
+        decision = {"config": planned.config, "directory": str(planned.directory)}
+    finally:
+        meeting.decide(decision)
+    with Asked("Stopping after this step, with a checkpoint.") as asked:
+        try:
+            run(planned, given, meeting, asked)
+        except Busy as busy:
+            say(f"{planned.identity.name}: left alone, {busy}")
+        except (Stopped, KeyboardInterrupt):
+            pass  # its record says so
+        finally:
+            meeting.fail("it ended")  # releases whoever still waits for it
+            meeting.leave()
+    return summarise([planned], given, {}, interrupted=planned.status() == "interrupted")
+
+
+def the_run(asked_for: Product, size: int) -> Planned:
+    """The one run of a command line; raises UserError where several processes cannot do it."""
+    if asked_for.given.multirun or asked_for.given.study:
+        raise UserError(
+            f"{'-m' if asked_for.given.multirun else '--study'}: under torchrun several processes "
+            "do one run together; start torchrun for each run, or a sweep without it"
+        )
+    (planned,) = asked_for.plan()
+    config = planned.config
+    parts = size * config["accumulate"]
+    if config["batch_size"] % parts:
+        rows = f"{size} processes" + f" x accumulate={config['accumulate']}" * (parts > size)
+        near = max(1, round(config["batch_size"] / parts)) * parts
+        raise UserError(
+            f"batch_size={config['batch_size']}: must be divisible by {rows}, so that each takes "
+            f"equally many rows; the nearest that is is batch_size={near}"
+        )
+    if config["run"]["timeout"] is not None:
+        raise UserError("run.timeout: not heeded under torchrun; use the time limit of its job")
+    return planned
+
+
+def take_device(name: str) -> None:
+    """Make the CUDA device of this process the one that `cuda` means; a CPU is shared.
+
+    Raises UserError where the config names one device for all, or there are too few.
+    """
+    device = pick_device(name)
+    if device.type == "mps" or device.index is not None:
+        raise UserError(f"device={name}: each process takes its own; use device=cuda or device=cpu")
+    if device.type == "cuda":
+        here, local = torch.cuda.device_count(), int(os.environ["LOCAL_RANK"])
+        wanted = int(os.environ["LOCAL_WORLD_SIZE"])
+        if wanted > here:
+            raise UserError(f"device={name}: {wanted} processes here, but {here} CUDA devices")
+        torch.cuda.set_device(local)
+
+
+def run(planned: Planned, given: Arguments, meeting: Meeting, asked: "Asked") -> None:
+    """The first process's part, which is all of `ablate run` but the others' rows."""
+    config, directory = planned.config, planned.directory
+    order = Order(config, planned.identity, directory, stamp(directory))
+
+    def join(device: torch.device) -> Processes:
+        meeting.begin(device, asked.check)
+        return Replicas(device, meeting)
+
+    directory.mkdir(parents=True, exist_ok=True)
+    write_hydra_files(directory, planned.overrides, given.folders)
+    execute(order, lambda order: listeners(order, brief=False), asked, join)
+
+
+def follow(meeting: Meeting) -> int:
+    """Do this process's part of what the first one decides, and say nothing."""
+    decision = meeting.decision()
+    if decision is None:
+        return 0
+    with Asked() as asked:
+        try:
+            train_part(decision["config"], Path(decision["directory"]), meeting, asked)
+        except (Stopped, Failed, KeyboardInterrupt):
+            return 0  # the first process tells of it
+        except (Exception, SystemExit) as error:
+            words = f"{type(error).__name__}: {error}".split("\n")[0]
+            heard = meeting.fail(f"{words}\n{traceback.format_exc()}")
+            return 1 if heard else 0
+        finally:
+            meeting.leave()
+    return 0
+
+
+def train_part(
+    config: Mapping[str, Any], directory: Path, meeting: Meeting, asked: "Asked"
+) -> None:
+    """Train on this process's rows of every batch."""
+    if config["threads"]:
+        torch.set_num_threads(config["threads"])
+    take_device(config["device"])
+    bench = build(config, build_corpus(config))
+    device = bench.model.embedding.weight.device
+    meeting.begin(device, asked.check)
+    trainer = make_trainer(bench, config, directory, [], asked, Replicas(device, meeting))
+    trainer.restore()
+    trainer.train()
+
+
+class Asked:
+    """Whether to stop, after a signal.
+
+    A second one changes nothing: Ctrl-C reaches a process from the terminal and from torchrun,
+    which kills what has not ended after half a minute.
+    """
+
+    def __init__(self, words: str = "") -> None:
+        self._asked, self._words = False, words
+        self._before: dict[int, Any] = {}
+
+    def __call__(self) -> bool:
+        return self._asked
+
+    def check(self) -> None:
+        """Raise Stopped where a signal came."""
+        if self._asked:
+            raise Stopped
+
+    def __enter__(self) -> "Asked":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if not self._asked and self._words:
+            say(f"\n{self._words}")
+        self._asked = True
