@@ -2,9 +2,11 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 NAME = ".lock"
 
@@ -15,10 +17,10 @@ class Busy(Exception):
 
 @contextmanager
 def hold(directory: Path) -> Iterator[None]:
-    """Hold `directory` for this process alone; raises Busy at once where another one has it."""
+    """Hold `directory` for this process alone; raises Busy where another one has it."""
     with (directory / NAME).open("a+") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take(file)
         except BlockingIOError as error:
             file.seek(0)
             raise Busy(f"process {file.read().strip() or 'unknown'} is at work on it") from error
@@ -26,6 +28,15 @@ def hold(directory: Path) -> Iterator[None]:
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+def take(file: TextIO) -> None:
+    """Lock an open file, in a second try if need be: `is_held` has it for an instant."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(0.05)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_held(directory: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The verb `run`: check everything, then hand the runs to Hydra."""
+"""The verb `run`: check everything, then have the runs done: here, by the pool, or by Hydra."""
 
 import contextlib
 import os
@@ -11,11 +11,15 @@ from typing import Any
 
 from ablate import record
 from ablate.compose import Composer
+from ablate.errors import UserError
 from ablate.sweep.arguments import Arguments, separate
 from ablate.sweep.changed import changes
 from ablate.sweep.help import help_text
-from ablate.sweep.plan import Planned, check_buildable, make_plan
-from ablate.sweep.state import Tally, say
+from ablate.sweep.outcome import count_statuses, summarise
+from ablate.sweep.plan import Planned, Product
+from ablate.sweep.pool_launch import launch, warm_up
+from ablate.sweep.state import STOPPING, Tally, say
+from ablate.sweep.study_plan import StudyRuns
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,19 +31,46 @@ def main(arguments: Sequence[str]) -> int:
     composer = Composer(given.folders)
     if given.asks_hydra:
         return show(given, composer)
-    plan = make_plan(given, composer)
+    asked = StudyRuns(given, composer) if given.study else Product(given, composer)
+    plan = asked.plan()
     wanted = [p for p in plan if p.wanted()]
     for line in changes(plan):
         say(line)
     if not wanted:
         return already_done(plan, given)
+    pooled = is_pooled(given, plan)
+    if pooled:
+        warm_up()
     if len(wanted) > 1:
         say(f"{len(wanted)} runs to do; each arm is built once before any starts")
-    check_buildable(wanted)
-    stop = Stop()
+    plan = asked.settle(plan)
+    stop = Stop(quiet=pooled)
+    unrecorded: dict[str, str] = {}
     with stop:
-        interrupted = not start(given, stop, Tally(len(wanted)))
-    return summarise(plan, given, interrupted=interrupted)
+        try:
+            if pooled:
+                unrecorded = launch(plan, given.folders, stop)
+            else:
+                start(given, stop, Tally(len(wanted)))
+        except KeyboardInterrupt:
+            stop.asked = True
+    return summarise(plan, given, unrecorded, interrupted=stop.asked)
+
+
+def is_pooled(given: Arguments, plan: Sequence[Planned]) -> bool:
+    """Whether ablate's own pool does the runs, and not this process or a launcher of Hydra.
+
+    Raises UserError where a launcher of Hydra would not heed run.timeout.
+    """
+    timed = any(planned.config["run"]["timeout"] is not None for planned in plan)
+    if any(word.lstrip("+").startswith("hydra") for word in given.overrides):
+        if timed:
+            raise UserError(
+                "run.timeout: only ablate's own launcher heeds it; with hydra settings use the "
+                "time limit of the launcher, such as hydra.launcher.timeout_min"
+            )
+        return False
+    return timed or len(plan) > 1 or given.study is not None
 
 
 def show(given: Arguments, composer: Composer) -> int:
@@ -51,16 +82,11 @@ def show(given: Arguments, composer: Composer) -> int:
     return hand_to_hydra(replace(given, overrides=tuple(jobs[0])), lambda config: None)
 
 
-def start(given: Arguments, stop: "Stop", tally: Tally) -> bool:
-    """Do all runs through Hydra; false where the user stopped them."""
+def start(given: Arguments, stop: "Stop", tally: Tally) -> None:
+    """Do all runs through Hydra; raises KeyboardInterrupt where they were stopped."""
     from ablate.sweep.job import job
-    from ablate.train.loop import Stopped
 
-    try:
-        hand_to_hydra(given, lambda config: job(config, stop, tally))
-    except (Stopped, KeyboardInterrupt):
-        return False
-    return True
+    hand_to_hydra(given, lambda config: job(config, stop, tally))
 
 
 def hand_to_hydra(given: Arguments, task: Callable[[Any], Any]) -> int:
@@ -88,43 +114,19 @@ def already_done(plan: Sequence[Planned], given: Arguments) -> int:
         # A finished record that someone cut or changed may lack what a summary tells.
         with contextlib.suppress(TypeError, ValueError, LookupError):
             say("\n".join(summary_lines(found or {}, plan[0].directory)))
-    counts = count_statuses(plan)
+    counts = count_statuses([p.status() for p in plan])
     say(f"Nothing to do: {counts}. Add rerun=true to run again.")
     return 1 if any(p.status() == "failed" for p in plan) else 0
 
 
-def summarise(plan: Sequence[Planned], given: Arguments, *, interrupted: bool) -> int:
-    """Say what became of each run and what to do next; the exit code."""
-    statuses = {p.identity.name: p.status() for p in plan}
-    lost = ("failed",) if interrupted else ("failed", None)  # what was not begun has not failed
-    failed = [p for p in plan if statuses[p.identity.name] in lost]
-    studies = sorted({str(p.directory.parent) for p in plan})
-    if len(plan) > 1 or interrupted or failed:
-        say(f"\n{len(plan)} run{'s' * (len(plan) > 1)}: {count_statuses(plan)}")
-    for planned in failed:
-        found, problem = record.read(planned.directory)
-        reason = (found or {}).get("error") or problem or "did not start"
-        say(f"  failed: {planned.identity.name}: {reason}\n    see {planned.directory / 'run.log'}")
-    if interrupted or failed:
-        say(f"To go on from there: ablate run {given.as_typed()}")
-    if len(plan) > 1 and not interrupted:
-        say(f"Next: ablate report {' '.join(studies)}")
-    if interrupted:
-        return 130
-    return 1 if failed else 0
-
-
-def count_statuses(plan: Sequence[Planned]) -> str:
-    """For example "3 done, 1 failed"."""
-    statuses = [p.status() or "not started" for p in plan]
-    return ", ".join(f"{statuses.count(s)} {s}" for s in sorted(set(statuses)))
-
-
 class Stop:
-    """Whether the user asked to stop: set by the first SIGINT or SIGTERM; a second one kills."""
+    """Whether the user asked to stop: set by the first SIGINT or SIGTERM; a second one kills.
 
-    def __init__(self) -> None:
-        self.asked = False
+    `quiet`: whoever asks says that it stops.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.asked, self._quiet = False, quiet
         self._before: dict[int, Any] = {}
 
     def __call__(self) -> bool:
@@ -143,4 +145,5 @@ class Stop:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        say("\nStopping after this step, with a checkpoint; once more stops at once.")
+        if not self._quiet:
+            say(f"\n{STOPPING}")

@@ -11,7 +11,7 @@ from ablate.config import plain
 from ablate.identity import identify
 from ablate.lock import Busy
 from ablate.sweep.run import Order, execute
-from ablate.sweep.state import Tally, is_wanted, say
+from ablate.sweep.state import Tally, is_wanted, say, stamp
 from ablate.train.display import display
 from ablate.train.listeners import Curves, Listener
 from ablate.train.loop import Stopped
@@ -26,7 +26,8 @@ def job(config: DictConfig, stop: Callable[[], bool], tally: Tally) -> float | N
     whole = OmegaConf.merge({"hydra": hydra}, config)
     assert isinstance(whole, DictConfig)
     settings = plain(config)
-    order = Order(settings, identify(whole, settings), Path(hydra.runtime.output_dir))
+    directory = Path(hydra.runtime.output_dir)
+    order = Order(settings, identify(whole, settings), directory, stamp(directory))
     found, _ = record.read(order.directory)
     status = found["status"] if found else None
     if not is_wanted(status, order.config):

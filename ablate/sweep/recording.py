@@ -2,7 +2,6 @@
 
 import math
 import platform
-import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,8 +15,10 @@ from ablate import labels, record
 from ablate.build import Bench
 from ablate.identity import Identity
 from ablate.model.transformer import count_parameters, flops_per_token
-from ablate.train.loop import Progress
+from ablate.train.listeners import read_curves
 from ablate.train.measures import slope
+from ablate.train.memory import Progress
+from ablate.version import git_version
 
 
 def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any]:
@@ -145,6 +146,28 @@ def finish(result: dict[str, Any], status: str, error: str | None) -> None:
     result["timing"]["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def close_record(
+    config: Mapping[str, Any], identity: Identity, directory: Path, status: str, why: str
+) -> None:
+    """Note in the record and the log of a run that its process died, and why.
+
+    What the record does not know yet is taken from the curves. Raises OSError.
+    """
+    found, _ = record.read(directory)
+    result = found or first_record(config, identity)
+    lines = read_curves(directory / "curves.jsonl")
+    if lines:
+        last = lines[-1]
+        result["steps_done"], result["tokens"] = last["step"], last.get("tokens")
+        result["timing"]["seconds"] = last.get("seconds")
+        if lines[0]["step"] == 1:
+            result["loss"]["first"] = lines[0].get("loss")
+    finish(result, status, why if status == "failed" else None)
+    record.write(directory, result)
+    with (directory / "run.log").open("a", encoding="utf-8") as file:
+        file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} ERROR {why}\n")
+
+
 def environment(config: Mapping[str, Any]) -> dict[str, Any]:
     """Versions and machine, as far as numbers may depend on them."""
     return {
@@ -155,16 +178,3 @@ def environment(config: Mapping[str, Any]) -> dict[str, Any]:
         "git": git_version(),
         "ablate": ablate.__version__,
     }
-
-
-def git_version() -> str | None:
-    """The commit of a checkout of ablate, with "+" when files differ from it; else None."""
-    home = Path(ablate.__file__).resolve().parent.parent
-    if not (home / ".git").exists():
-        return None
-    command = ["git", "-C", str(home), "describe", "--always", "--dirty=+", "--abbrev=12"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()

@@ -21,13 +21,14 @@ from ablate.evaluate.trained import measure_trained
 from ablate.identity import Identity
 from ablate.lock import hold
 from ablate.sweep.recording import describe, finish, first_record, measure_training
+from ablate.sweep.state import Stamp, ended_since
 from ablate.train import checkpoints
 from ablate.train.distributed import Processes, alone
 from ablate.train.gradient import split_warnings
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Stopped, Trainer
 
-OWN_FILES = ("checkpoint.pt", "curves.jsonl", "record.json", "run.log", "events.out.tfevents.*")
+OWN_FILES = ("checkpoint.pt", "curves.jsonl", "record.json", "events.out.tfevents.*")
 HALF_WRITTEN = (".checkpoint.pt.*", ".record.json.*", "curves.jsonl.partial")
 """What a process that was killed while it wrote leaves behind."""
 
@@ -39,6 +40,8 @@ class Order:
     config: dict[str, Any]
     identity: Identity
     directory: Path
+    stamp: Stamp = None
+    """Of the record when it was decided to run; None where there was none."""
 
 
 def execute(
@@ -51,16 +54,20 @@ def execute(
 
     Whatever ends the run ends in the record: a failure is caught, its traceback goes to run.log
     and the record says `failed`. Raises Stopped after recording `interrupted` when `stop` becomes
-    true, and lock.Busy where another process has the directory.
+    true, and lock.Busy where another process has the directory. What another process has ended
+    since the run was ordered is not done again. `join` brings in the processes that do it together.
     """
     directory = order.directory
     directory.mkdir(parents=True, exist_ok=True)
     with hold(directory), logged(directory) as log:
+        before, _ = record.read(directory)
+        if before and ended_since(directory, order.stamp):
+            return before
         clear(directory, HALF_WRITTEN)
         if order.config["rerun"]:
             clear(directory, OWN_FILES)
+            before = None
         result = first_record(order.config, order.identity)
-        before, _ = record.read(directory)
         if before and before["corpus"]["sha256"]:
             result["corpus"] = before["corpus"]
         told = Told(listeners(order), log, stop)

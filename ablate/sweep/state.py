@@ -8,7 +8,9 @@ from typing import Any
 
 from ablate import record
 
+STOPPING = "Stopping after this step, with a checkpoint; once more stops at once."
 FINISHED = ("done", "diverged")
+Stamp = tuple[int, int] | None
 
 
 def status_on_disk(directory: Path) -> str | None:
@@ -22,6 +24,20 @@ def is_wanted(status: str | None, config: Mapping[str, Any]) -> bool:
     if config["rerun"]:
         return True
     return status not in FINISHED and (status != "failed" or config["retry"])
+
+
+def stamp(directory: Path) -> Stamp:
+    """What changes whenever the record in a directory is written anew; None without one."""
+    try:
+        found = (directory / record.FILE).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def ended_since(directory: Path, before: Stamp) -> bool:
+    """Whether a process has brought the run to an end since its record had that stamp."""
+    return stamp(directory) != before and status_on_disk(directory) in (*FINISHED, "failed")
 
 
 class Tally:

@@ -86,7 +86,7 @@ class Diagnosis:
         self._steps: int = record["steps"]
         self._losses: list[float] = []
         self._next_look = clock() + LOOK_EVERY
-        self._verdict = ""
+        self.label: str | None = None
 
     def step(self, step: int, loss: float) -> None:
         """Take the training loss of one step."""
@@ -95,7 +95,7 @@ class Diagnosis:
         self._losses.append(loss)
         now = self._clock()
         if now >= self._next_look:
-            self._verdict = self._look()
+            self.label = self._look()
             cost = self._clock() - now  # grows with the curve; at most a fiftieth of the time
             self._next_look = now + max(LOOK_EVERY, 50 * cost)
 
@@ -104,10 +104,9 @@ class Diagnosis:
         facts = []
         if self._first is not None:
             facts.append(f"first loss {first_loss(self._first, self._uniform)}")
-        return [*facts, self._verdict] if self._verdict else facts
+        return facts if self.label is None else [*facts, SO_FAR[self.label]]
 
-    def _look(self) -> str:
-        label = self._label(
+    def _look(self) -> str | None:
+        return self._label(
             self._losses, uniform=self._uniform, unigram=self._unigram, steps=self._steps
         )
-        return "" if label is None else SO_FAR[label]

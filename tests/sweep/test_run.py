@@ -238,7 +238,10 @@ def test_a_failing_run_is_recorded_and_the_others_go_on(
 
 @pytest.mark.parametrize(
     ("raised", "code", "told"),
-    [("SystemExit(3)", 1, "2 runs: 1 done, 1 failed"), ("KeyboardInterrupt", 130, "1 interrupted")],
+    [
+        ("SystemExit(3)", 1, "2 runs: 1 done, 1 failed"),
+        ("KeyboardInterrupt", 1, "2 runs: 1 done, 1 interrupted"),
+    ],
 )
 def test_an_exit_inside_a_scheme_ends_its_run_with_a_true_status(
     ablate: Command, tmp_path: Path, words: Path, raised: str, code: int, told: str

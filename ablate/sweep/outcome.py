@@ -1,0 +1,104 @@
+"""What became of the runs of a command, in words: a table, what failed, and what to do next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ablate import record
+from ablate.sweep.arguments import Arguments
+from ablate.sweep.plan import Planned
+from ablate.sweep.state import say
+from ablate.train.summary import duration
+
+NOT_STARTED = "not started"
+UNFINISHED = ("failed", "interrupted", "running", NOT_STARTED)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run as it was left."""
+
+    planned: Planned
+    status: str
+    label: str
+    loss: str
+    seconds: str
+    reason: str
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table; the name last, as it may be long."""
+        return self.status, self.label, self.loss, self.seconds, self.planned.identity.name
+
+
+HEADING = ("status", "label", "val. loss", "time", "run")
+
+
+def outcome(planned: Planned, unrecorded: Mapping[str, str]) -> Outcome:
+    """Read what became of a run; `unrecorded` has failures that its record does not tell."""
+    found, problem = record.read(planned.directory)
+    lost = unrecorded.get(planned.identity.name)
+    if found is None or lost:
+        status = "failed" if lost or planned.directory.exists() else NOT_STARTED
+        return Outcome(planned, status, "", "", "", lost or problem or "did not start")
+    loss, seconds = found["loss"]["validation"], found["timing"]["seconds"]
+    return Outcome(
+        planned,
+        str(found["status"]),
+        found["label"] or "",
+        f"{loss:.3f}" if loss is not None else "",
+        duration(seconds) if seconds is not None else "",
+        found.get("error") or "",
+    )
+
+
+def summarise(
+    plan: Sequence[Planned],
+    given: Arguments,
+    unrecorded: Mapping[str, str],
+    *,
+    interrupted: bool,
+) -> int:
+    """Say what became of each run and what to do next; the exit code."""
+    outcomes = [outcome(planned, unrecorded) for planned in plan]
+    failed = [o for o in outcomes if o.status == "failed"]
+    unfinished = [o for o in outcomes if o.status in UNFINISHED]
+    interrupted = interrupted and bool(unfinished)
+    if len(plan) > 1:
+        say("\n" + "\n".join(table([o.cells() for o in outcomes])))
+    if len(plan) > 1 or interrupted or unfinished:
+        counts = count_statuses([o.status for o in outcomes])
+        say(f"\n{len(plan)} run{'s' * (len(plan) > 1)}: {counts}")
+    for one in failed:
+        log = one.planned.directory / "run.log"
+        say(f"  failed: {one.planned.identity.name}: {one.reason}\n    see {log}")
+    if interrupted or unfinished:
+        say(f"To go on from there: ablate run {given.as_typed()}")
+    if len(plan) > 1 and not interrupted:
+        studies = sorted({str(planned.directory.parent) for planned in plan})
+        say(f"Next: ablate report {' '.join(studies)}")
+    if interrupted:
+        return 130
+    return 1 if unfinished else 0
+
+
+def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Lines with aligned columns under HEADING.
+
+    >>> table([("done", "healthy", "2.312", "1 min 01 s", "pos=rope")])[1]
+    'done    healthy  2.312      1 min 01 s  pos=rope'
+    """
+    lines = [HEADING, *rows]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(HEADING) - 1)]
+    return [
+        "  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[-1]])
+        for line in lines
+    ]
+
+
+def count_statuses(statuses: Sequence[str | None]) -> str:
+    """Say how many there are of each.
+
+    >>> count_statuses(["done", "failed", "done", None])
+    '2 done, 1 failed, 1 not started'
+    """
+    told = [status or NOT_STARTED for status in statuses]
+    return ", ".join(f"{told.count(s)} {s}" for s in sorted(set(told)))
