@@ -159,11 +159,13 @@ def lay_out(rows: Sequence[Example], length: int) -> Batch:
     """Examples as inputs and next-token targets, [rows, length], filled up at the end."""
     inputs = np.full((len(rows), length), PAD, dtype=np.int64)
     targets = np.full((len(rows), length), IGNORED, dtype=np.int64)
+    padding = np.ones((len(rows), length), dtype=bool)
     for row, made in enumerate(rows):
         width = len(made.tokens) - 1
         inputs[row, :width] = made.tokens[:-1]
         targets[row, :width] = np.where(made.answers[1:], made.tokens[1:], IGNORED)
-    return Batch(inputs, targets)
+        padding[row, :width] = False
+    return Batch(inputs, targets, padding if padding.any() else None)
 
 
 def asked(question: np.ndarray, answer: np.ndarray, *, end: bool) -> Example:

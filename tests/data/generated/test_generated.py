@@ -65,6 +65,7 @@ def test_rows_are_full_of_next_tokens_and_filled_up_at_the_end(name: str) -> Non
         assert batch.inputs.shape == batch.targets.shape == (8, 32)
         assert batch.inputs.dtype == batch.targets.dtype == np.int64
         filled = batch.inputs == PAD
+        assert (filled == batch.padding).all()
         assert (np.diff(filled.astype(int), axis=1) >= 0).all()
         assert (batch.targets[filled] == IGNORED).all()
         scored = (batch.targets != IGNORED)[:, :-1] & ~filled[:, 1:]
@@ -97,6 +98,7 @@ def test_a_probe_fills_the_length_asked_for(name: str, length: int, count: int) 
     assert len(batch.inputs) == count
     assert length - task.layout.each < batch.inputs.shape[1] <= length
     assert (batch.inputs != PAD).all()
+    assert batch.padding is None
 
 
 @every_task
