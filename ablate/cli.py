@@ -16,6 +16,7 @@ usage: ablate VERB ...
   run       train a model, or with -m a sweep      ablate run pos=rope norm=pre depth=24
   check     is a cell sane, before it is trained   ablate check norm=pre norm.final=false
   report    tables of what came out                ablate report
+  diff      two runs or arms side by side          ablate diff pos=rope pos=alibi
   list      what there is to ablate                ablate list pos
   board     TensorBoard on the outputs             ablate board
   evaluate  a trained run at other lengths         ablate evaluate RUN pos=yarn
@@ -57,6 +58,13 @@ def report(arguments: Sequence[str]) -> int:
     return main(list(arguments))
 
 
+def diff(arguments: Sequence[str]) -> int:
+    """Two runs or arms side by side."""
+    from ablate.report.diff import main
+
+    return main(list(arguments))
+
+
 def listing(arguments: Sequence[str]) -> int:
     """What there is to choose."""
     from ablate.listing import main
@@ -89,6 +97,7 @@ VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": run,
     "check": check,
     "report": report,
+    "diff": diff,
     "list": listing,
     "board": board,
     "evaluate": evaluate,

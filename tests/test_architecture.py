@@ -111,7 +111,11 @@ def test_only_build_sees_both_configs_and_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["list"], ["list", "pos=rope"], ["run", "--help"], ["report", "--help"]]
+    "words",
+    [
+        *(["--help"], ["list"], ["list", "pos=rope"]),
+        *(["run", "--help"], ["report", "--help"], ["diff", "--help"]),
+    ],
 )
 def test_the_shell_is_light(words: list[str]) -> None:
     program = (

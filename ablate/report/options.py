@@ -55,7 +55,7 @@ def _bind_descending(arguments: list[str]) -> list[str]:
     return joined
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """A parser that tells a mistake like every other, in a line and without the usage."""
 
     def error(self, message: str) -> NoReturn:
@@ -75,13 +75,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _parser() -> _Parser:
+def _parser() -> Parser:
     width = max(len(column.key) for column in COLUMNS)
     columns = "\n".join(
         f"  {'*' if column.panel else ' '} {column.key:{width}}  {column.meaning}"
         for column in COLUMNS
     )
-    parser = _Parser(
+    parser = Parser(
         "ablate report",
         description=DESCRIPTION,
         epilog=NOTES.format(columns=columns),

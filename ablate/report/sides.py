@@ -1,0 +1,167 @@
+"""The two sides of a difference: found by a word, with their settings, curves and numbers."""
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ablate.errors import UserError
+from ablate.report.collect import Run, collect, load, newest_study
+from ablate.report.columns import COLUMNS, Column
+from ablate.report.curves import read_lines
+from ablate.report.inference import Difference, difference
+from ablate.report.ledger import FIELDS
+from ablate.report.outcomes import ABSENT, Outcome, cells, matched, outcomes
+from ablate.report.parting import Curve
+from ablate.report.settings import IDENTITY, matches, settings, text
+from ablate.report.statistics import Interval, over_seeds
+from ablate.report.tables import distinct
+
+MARGIN = 0.02
+MORE = ("train_loss", "parameters", "seconds")  # columns beside those of the report's table
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run, or the runs of one arm."""
+
+    runs: list[Run]
+
+    @property
+    def name(self) -> str:
+        """The run's name, or the arm's."""
+        first = self.runs[0]
+        own = first.name if len(self.runs) == 1 else first.arm
+        return f"{first.study}/{own}"
+
+    @property
+    def seeds(self) -> list[Any]:
+        """The seeds of its runs."""
+        return distinct(run.record["seed"] for run in self.runs)
+
+
+def find_side(word: str, outputs: Path) -> Side:
+    """Return the run or arm that a word names.
+
+    A word is a folder, the beginning of a run's name, or KEY=VALUE,...; names and settings are
+    looked for in the newest study first, then in all. Raises UserError where none or several fit.
+    """
+    path = Path(word)
+    if path.exists() or (outputs / path).is_dir():
+        return _one_arm(word, collect([path], outputs))
+    newest = [load(directory) for directory in newest_study(outputs)]
+    for runs in (newest, collect([outputs], outputs)):
+        fitting = _fitting(word, runs)
+        if fitting:
+            return _one_arm(word, fitting)
+    names = [run.name for run in newest]
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.3)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names[:3])}"
+    raise UserError(f"{word}: no folder, no run that begins so and no settings of one; {hint}")
+
+
+def _fitting(word: str, runs: Sequence[Run]) -> list[Run]:
+    found = [run for run in runs if run.name.startswith(word)]
+    pairs = [part.partition("=") for part in word.split(",")]
+    if not found and all(equals for _, equals, _ in pairs):
+        rows = [(run, settings(run)) for run in runs if run.found is not None]
+        found = [
+            run
+            for run, row in rows
+            if all(key in row and matches(row[key], [value]) for key, _, value in pairs)
+        ]
+    return found
+
+
+def _one_arm(word: str, runs: Sequence[Run]) -> Side:
+    usable = [run for run in runs if run.found is not None]
+    if not usable:
+        raise UserError(f"{word}: {runs[0].problem}")
+    arms = dict.fromkeys((run.study, run.arm) for run in usable)
+    if len(arms) > 1:
+        shown = ", ".join(f"{study}/{arm}" for study, arm in list(arms)[:3])
+        more = f" and {len(arms) - 3} more" if len(arms) > 3 else ""
+        raise UserError(f"{word}: fits {len(arms)} arms: {shown}{more}; say which")
+    return Side(usable)
+
+
+def settings_that_differ(first: Side, second: Side) -> list[tuple[str, str, str]]:
+    """Return (key, first's value, second's) of settings and of what runs were given; – for none."""
+    one, two = settings(first.runs[0]), settings(second.runs[0])
+    told = {
+        key: tuple(text(row[key]) if key in row else ABSENT for row in (one, two))
+        for key in dict.fromkeys([*one, *two])
+        if key not in IDENTITY
+    }
+    for field, read in FIELDS.items():
+        told.setdefault(field, (_given(first, read), _given(second, read)))
+    return [(key, a, b) for key, (a, b) in told.items() if a != b]
+
+
+def _given(side: Side, read: Callable[[Outcome], Any]) -> str:
+    values = [read(outcome) for outcome in outcomes(side.runs, COLUMNS[0])]
+    known = distinct(text(value) for value in values if value is not None)
+    return " and ".join(known) or ABSENT
+
+
+def curves(first: Side, second: Side) -> tuple[list[tuple[Curve, Curve]], list[Any]]:
+    """Return the pairs of training curves, and the seeds that they share.
+
+    Without a shared seed every curve of one side stands beside one of the other, and none is equal
+    to the bit but by chance.
+    """
+    by_seed = [{run.record["seed"]: run for run in side.runs} for side in (first, second)]
+    shared = [seed for seed in first.seeds if seed is not None and seed in by_seed[1]]
+    if shared:
+        runs = [(by_seed[0][seed], by_seed[1][seed]) for seed in shared]
+    else:
+        runs = list(zip(first.runs, second.runs, strict=False))
+    return [(_curve(a), _curve(b)) for a, b in runs], shared
+
+
+def _curve(run: Run) -> Curve:
+    """Loss by logged step, of curves.jsonl or else of the record, which is thinned."""
+    lines = read_lines(run.directory, most=10**6)
+    found = {line["step"]: _finite(line.get("loss")) for line in lines}
+    if found:
+        return found
+    kept = run.record["curve"]
+    return {
+        int(step): loss
+        for step, loss in zip(kept["steps"], kept["loss"], strict=False)
+        if step is not None
+    }
+
+
+def _finite(value: Any) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known and abs(value) < 1e150 else None
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measured column on both sides, and second less first over the seeds they share."""
+
+    column: Column
+    first: Interval
+    second: Interval
+    difference: Difference
+
+
+def numbers(first: Side, second: Side) -> list[Number]:
+    """Return every column of the report's table, and a few more, that a side has a number in."""
+    found = []
+    for column in COLUMNS:
+        if not column.panel and column.key not in MORE:
+            continue
+        sides = [outcomes(side.runs, column) for side in (first, second)]
+        means = [
+            over_seeds([(o.seed, "", o.value) for o in side if o.value is not None], column.scale)
+            for side in sides
+        ]
+        match = matched((-1, 1), [cells(side, []) for side in sides])
+        test = difference(match.values if column.scale == "linear" else [], MARGIN)
+        if means[0].n or means[1].n:
+            found.append(Number(column, means[0], means[1], test))
+    return found
