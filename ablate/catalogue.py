@@ -31,6 +31,11 @@ PRESETS = ("size", "experiment")
 """Groups whose files only set the values of other keys."""
 
 
+STUDIES = "studies"
+"""The folder of study files: lists of runs. Were it called `study`, Hydra would take study=NAME for
+a choice."""
+
+
 def config_folder() -> Path:
     """The folder of the shipped configs: beside the package in a checkout, inside it in a wheel."""
     package = Path(__file__).resolve().parent
@@ -75,6 +80,10 @@ def read_choice(group: str, path: Path) -> Choice:
         elif match := re.match(r"(\w+): (.*)", comment):
             facts[match[1]] = match[2]
     options = {k: v for k, v in content.items() if k not in ("_target_", "defaults")}
+    taken = [e for e in content.get("defaults") or [] if isinstance(e, dict)]
+    mark = "override /"  # as presets choose from groups
+    chosen = {k[len(mark) :]: v for e in taken for k, v in e.items() if k.startswith(mark)}
+    options = {**chosen, **options}
     summary, formula, paper = (*heading, "", "", "")[:3]
     return Choice(group, path.stem, path, summary, formula, paper, facts, options, option_help)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ablate.catalogue import PRESETS, Catalogue, Choice, nearest
+from ablate.catalogue import PRESETS, STUDIES, Catalogue, Choice, nearest
 from ablate.errors import UserError
 from ablate.parser import Parser
 from ablate.terminal import columns, fold, show, show_json, styled
@@ -15,7 +15,8 @@ What there is to ablate.
 
   ablate list              every choice of every group, a line each
   ablate list pos norm     a table of each group with formulas, limits and papers
-  ablate list pos=yarn     one choice in full, with its options and their defaults"""
+  ablate list pos=yarn     one choice in full, with its options and their defaults
+  ablate list study        lists of runs that are ready to be made"""
 
 TELL_THEMSELVES = ("what it is", "formula", "paper")
 """Headings that need no label where they stand under a row."""
@@ -63,8 +64,9 @@ def parser() -> Parser:
 
 def select(catalogue: Catalogue, what: str) -> list[Choice]:
     """The choices that a word like "pos" or "pos=rope" names; UserError for an unknown one."""
-    group, equals, name = what.partition("=")
-    if group not in catalogue.groups():
+    word, equals, name = what.partition("=")
+    group = STUDIES if word == "study" else word
+    if group not in (*catalogue.groups(), STUDIES):
         raise UserError(f"{group}: no such group; {known_groups(catalogue, group)}")
     names = catalogue.names(group)
     if equals and name not in names:
@@ -110,6 +112,8 @@ def tables(
         rows = [row_of(c, "*" * (c.name == mark), brief=brief) for c in of_group]
         lines += [styled((group, "bold")), *table(rows, width, brief=brief), ""]
     more = "ablate list GROUP tells more of a group, GROUP=NAME all of a choice with its options."
+    if all(choice.group == STUDIES for choice in choices):
+        return [*lines, *fold("ablate run --study NAME makes the runs of one.", width)]
     return [*lines, *fold(f"* the default. {more}", width)]
 
 
@@ -174,6 +178,8 @@ def aligned(row: Row, sizes: dict[str, int]) -> str:
 
 def in_full(choice: Choice, width: int | None) -> list[Any]:
     """A choice with everything that its file says, and a command that takes it."""
+    if choice.group == STUDIES:
+        return study_in_full(choice, width)
     title = fold(choice.summary, width, f"{choice.group}={choice.name}: ", "    ")
     lines: list[Any] = [styled((title[0], "bold")), *title[1:]]
     rows = {
@@ -200,6 +206,16 @@ def in_full(choice: Choice, width: int | None) -> list[Any]:
         told = choice.option_help.get(option, "")
         lines += fold(told, width, f"    {text:{size}}  ", " " * (size + 6))
     return [*lines, ""]
+
+
+def study_in_full(choice: Choice, width: int | None) -> list[Any]:
+    """A study as its file has it, and the command that makes its runs."""
+    lines: list[Any] = [styled((line, "bold")) for line in fold(choice.summary, width)]
+    for told in (choice.formula, choice.paper, *(f"{k}: {v}" for k, v in choice.facts.items())):
+        lines += fold(told, width, "  ", "    ") if told else []
+    lines += ["", f"  ablate run --study {choice.name}", ""]
+    text = choice.path.read_text(encoding="utf-8")
+    return [*lines, *(f"  {line}" for line in text.splitlines() if line[:1] != "#"), ""]
 
 
 def typed(value: Any) -> str:

@@ -1,5 +1,6 @@
 """Hydra's flags and the overrides apart, in whatever order they were typed."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ WITH_VALUE = {
     "--package": "--package",
     "-cd": "--config-dir",
     "--config-dir": "--config-dir",
+    "--study": "--study",
 }
 MAYBE_VALUE = {"-i": "--info", "--info": "--info"}
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 CFG = ("job", "hydra", "all")
+SEEDS = re.compile(r"^seed=(\d+)\.\.(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Arguments:
     def folders(self) -> list[Path]:
         """The user's own config folders."""
         return [Path(v) for name, v in self.flags if name == "--config-dir" and v]
+
+    @property
+    def study(self) -> str | None:
+        """The study file that was asked for, by name or path."""
+        return next((v for name, v in self.flags if name == "--study"), None)
 
     @property
     def asks_hydra(self) -> bool:
@@ -79,14 +87,27 @@ def separate(arguments: Sequence[str]) -> Arguments:
             value = attached or (rest.pop(0) if rest and rest[0] in INFO else "all")
             flags.append((MAYBE_VALUE[name], check_value(name, value)))
         elif word.startswith("-"):
-            known = ", ".join(["-m", "--cfg job", "--resolve", "--info", "--config-dir", "--help"])
+            known = ", ".join(
+                ["-m", "--cfg job", "--resolve", "--info", "--config-dir", "--study", "--help"]
+            )
             raise UserError(f"{word}: there is no such flag; flags are {known}")
         else:
-            overrides.append(word)
+            overrides.append(SEEDS.sub(as_range, word))
     names = {name for name, _ in flags}
+    if "--study" in names and names & {"--cfg", "--info"}:
+        raise UserError("--study: a list of runs; --cfg and --info are for one")
     if "--resolve" in names and "--cfg" not in names:
         raise UserError("--resolve: only with --cfg, as in --cfg job --resolve")
     return Arguments(tuple(arguments), tuple(overrides), tuple(flags))
+
+
+def as_range(seeds: re.Match[str]) -> str:
+    """seed=A..B, both included, as Hydra writes it; that needs quotes in a shell.
+
+    >>> SEEDS.sub(as_range, "seed=0..4")
+    'seed=range(0,5)'
+    """
+    return f"seed=range({seeds[1]},{int(seeds[2]) + 1})"
 
 
 def check_value(flag: str, value: str) -> str:

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from ablate.catalogue import COMPONENTS, PRESETS, Catalogue
+from ablate.catalogue import COMPONENTS, PRESETS, STUDIES, Catalogue
 from ablate.config import flatten, shown
 
 HEAD = """\
@@ -12,7 +12,8 @@ Train one model, or with -m a sweep of them, and record what comes out.
 
   ablate run pos=rope norm=pre depth=24
   ablate run -m pos=none,rope,alibi norm=pre,post seed=0,1,2
-  ablate run -m norm=post warmup=none,linear lr=3e-4,1e-3 depth=24
+  ablate run -m norm=post warmup=none,linear lr=3e-4,1e-3 seed=0..4
+  ablate run --study warmup depth=12
 
 Choices, with the default marked *  (`ablate list GROUP` explains them):
 """
@@ -21,6 +22,7 @@ TAIL = """
 Options of a choice stand under its group: pos.base=500000 norm.final=false warmup.steps=50
 
   -m, --multirun    run every combination of the comma-separated values
+  --study NAME      the runs of a study file, by name or path; KEY=VALUE goes for all of them
   --cfg job         print the composed config and stop (also: hydra, all)
   --info            what Hydra knows: config, defaults-tree, searchpath, ...
   --config-dir DIR  a folder of your own choices, laid out like configs/
@@ -42,6 +44,7 @@ def help_text(folders: Sequence[Path] = ()) -> str:
         if names:
             marked = [n + "*" * (n == defaults.get(group)) for n in names]
             lines += wrap(f"  {group:<13}", " ".join(marked))
+    lines += ["", *wrap("  --study      ", " ".join(catalogue.names(STUDIES)))]
     lines += ["", "Keys, with their defaults:"]
     pairs = [f"{k}={shown(v)}" for k, v in flatten(catalogue.defaults()).items()]
     lines += wrap("  ", "  ".join(p.replace(" ", "") for p in pairs))

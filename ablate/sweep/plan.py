@@ -1,6 +1,6 @@
 """Every run of a command, composed and checked before any starts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,19 +30,38 @@ class Planned:
         return is_wanted(self.status(), self.config)
 
 
-def make_plan(given: Arguments, composer: Composer) -> list[Planned]:
-    """Compose and check every run; equal runs appear once."""
+@dataclass(frozen=True)
+class Product:
+    """Every combination of the values on a command line."""
+
+    given: Arguments
+    composer: Composer
+
+    def plan(self) -> list[Planned]:
+        """Compose and check every run; equal runs appear once."""
+        jobs = self.composer.jobs(self.given.overrides, sweep=self.given.multirun)
+        return compose_all(jobs, self.composer)
+
+    def settle(self, plan: list[Planned]) -> list[Planned]:
+        """Raise UserError for a run whose objects cannot be made, before any folder is."""
+        for _, error in refused([planned for planned in plan if planned.wanted()]):
+            raise error
+        return plan
+
+
+def compose_all(jobs: Sequence[list[str]], composer: Composer) -> list[Planned]:
+    """Compose and check runs; equal ones appear once."""
     plan: dict[Path, Planned] = {}
     with composer.session():
-        for job in composer.jobs(given.overrides, sweep=given.multirun):
+        for job in jobs:
             config, identity = composer.one(job)
             directory = Path(config["outputs"]) / config["study"] / identity.name
             plan.setdefault(directory, Planned(job, config, identity, directory))
     return list(plan.values())
 
 
-def check_buildable(plan: Sequence[Planned]) -> None:
-    """Raise UserError for a run whose objects cannot be made, before any folder is."""
+def refused(plan: Sequence[Planned]) -> Iterator[tuple[str, UserError]]:
+    """The arms whose objects cannot be made, and why; raises UserError for a faulty corpus."""
     from ablate import build
     from ablate.evaluate.lengths import check_lengths
 
@@ -61,4 +80,4 @@ def check_buildable(plan: Sequence[Planned]) -> None:
         except UserError as error:
             group, _colon, rest = str(error).partition(": ")
             name = planned.identity.choices.get(group)
-            raise UserError(f"{group}={name}: {rest}" if name else str(error)) from error
+            yield planned.identity.arm, UserError(f"{group}={name}: {rest}" if name else str(error))

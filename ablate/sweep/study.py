@@ -1,0 +1,184 @@
+"""A study file: runs that are more than one product of values, as rows and rules."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ablate.catalogue import STUDIES, Catalogue, nearest
+from ablate.compose import Composer
+from ablate.config import flatten, shown
+from ablate.errors import UserError
+from ablate.identity import Identity
+from ablate.sweep.arguments import SEEDS, as_range
+
+KEYS = ("settings", "arms", "grid", "seeds", "skip")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Runs to leave out: those that have every one of some settings."""
+
+    when: Mapping[str, Sequence[Any]]
+    because: str
+
+    def holds(self, config: Mapping[str, Any], identity: Identity) -> bool:
+        """Whether a run is to be left out."""
+        have = {**flatten(config), **identity.choices}
+        return all(
+            key in have and any(same(have[key], value) for value in values)
+            for key, values in self.when.items()
+        )
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study file says; every text is overrides as they are typed."""
+
+    path: Path
+    question: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    arms: Sequence[Mapping[str, str]] = ({},)
+    grid: Mapping[str, str] = field(default_factory=dict)
+    seeds: str | None = None
+    rules: Sequence[Rule] = ()
+
+    def jobs(self, composer: Composer, overrides: Sequence[str]) -> list[list[str]]:
+        """The overrides of every run: each arm with each point of the grid and each seed.
+
+        What is given on the command line stands in place of a setting, of a line of the grid and of
+        the seeds. Raises UserError where it names what the arms differ in.
+        """
+        composer.jobs(overrides, sweep=True)  # raises for a mistake on the command line
+        given = keyed(overrides, "the command line")
+        seeds = {"seed": self.seeds} if self.seeds else {}
+        common = {"study": self.path.stem, **self.settings, **self.grid, **seeds, **given}
+        jobs = []
+        for arm in self.arms:
+            if clash := [key for key in arm if key in given or key in self.grid]:
+                place = "the command line" if clash[0] in given else "the grid"
+                raise UserError(
+                    f"{clash[0]}: the arms of {self.path} set it, so {place} cannot; "
+                    "copy the file and change the arms"
+                )
+            words = [f"{key}={value}" for key, value in {**common, **arm}.items()]
+            try:
+                jobs += composer.jobs(words, sweep=True)
+            except UserError as error:
+                raise UserError(f"{self.path}: {error}") from error
+        return jobs
+
+
+def find(word: str, catalogue: Catalogue) -> Path:
+    """The file of a study, by its path or its name; raises UserError where there is none."""
+    names = catalogue.names(STUDIES)
+    if found := catalogue.path(STUDIES, word):
+        return found
+    path = Path(word).expanduser()
+    if path.suffix in (".yaml", ".yml"):
+        if path.is_file():
+            return path
+        raise UserError(f"--study {word}: no such file")
+    raise UserError(
+        f"--study {word}: no such study; there are {', '.join(names)}, or a path to a .yaml."
+        f"{nearest(word, names)}"
+    )
+
+
+def read(path: Path) -> Study:
+    """Read a study file; raises UserError for whatever it cannot mean."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or not content.keys() & {"arms", "grid"}:
+        raise UserError(f"{path}: a study needs arms: or grid:, or both")
+    if unknown := [str(key) for key in content if key not in KEYS]:
+        raise UserError(
+            f"{path}: {unknown[0]}: no such key; keys are {', '.join(KEYS)}."
+            f"{nearest(unknown[0], KEYS)}"
+        )
+    comment = re.match(r"# ?(.*)", text)
+    rows = content.get("arms", [""])
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, str) for row in rows):
+        raise UserError(f"{path}: arms: must be a list of rows such as - norm=post warmup=linear")
+    return Study(
+        path,
+        question=comment[1].split(" | ")[0] if comment else "",
+        settings=keyed(str(content.get("settings") or "").split(), f"{path}: settings"),
+        arms=[keyed(row.split(), f"{path}: arms: {row}") for row in rows],
+        grid=grid_of(content.get("grid") or {}, path),
+        seeds=seeds_of(content["seeds"], path) if "seeds" in content else None,
+        rules=[rule_of(rule, path) for rule in content.get("skip") or []],
+    )
+
+
+def keyed(words: Sequence[str], place: str) -> dict[str, str]:
+    """KEY=VALUE words by key; raises UserError for another word and for a key given twice."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise UserError(f"{place}: {word}: write it as KEY=VALUE, for example depth=24")
+        if key in found:
+            raise UserError(f"{place}: {key} is given twice")
+        found[key] = value
+    return found
+
+
+def grid_of(content: Any, path: Path) -> dict[str, str]:
+    """Key → its values with commas between."""
+    if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()):
+        raise UserError(f"{path}: grid: must be lines of KEY: [A, B]")
+    return {str(key): ",".join(map(typed, values)) for key, values in content.items()}
+
+
+def seeds_of(content: Any, path: Path) -> str:
+    """Seeds as an override takes them.
+
+    >>> seeds_of("0..4", Path()), seeds_of([3, 5], Path()), seeds_of(7, Path())
+    ('range(0,5)', '3,5', '7')
+    """
+    if SEEDS.match(word := f"seed={content}"):
+        return SEEDS.sub(as_range, word).removeprefix("seed=")
+    seeds = content if isinstance(content, list) else [content]
+    if not seeds or not all(isinstance(s, int) and not isinstance(s, bool) for s in seeds):
+        raise UserError(f"{path}: seeds={content}: must be a number, a list of them, or 0..4")
+    return ",".join(map(str, seeds))
+
+
+def rule_of(content: Any, path: Path) -> Rule:
+    """A rule of `skip`; raises UserError where it lacks a part."""
+    when = content.get("when") if isinstance(content, dict) else None
+    because = content.get("because") if isinstance(content, dict) else None
+    if not isinstance(when, dict) or not when or not isinstance(because, str):
+        raise UserError(f"{path}: skip: each rule must be {{when: {{KEY: VALUE}}, because: WHY}}")
+    values = {str(k): v if isinstance(v, list) else [v] for k, v in when.items()}
+    return Rule(values, because)
+
+
+def typed(value: Any) -> str:
+    """A value of a YAML file as an override takes it.
+
+    >>> typed(None), typed(True), typed("3e-4"), typed([0.5, 1])
+    ('null', 'true', '3e-4', '[0.5,1]')
+    """
+    return f"[{','.join(map(typed, value))}]" if isinstance(value, list) else shown(value)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are typed alike or equal as numbers.
+
+    >>> same(0.001, "1e-3"), same(True, True), same("post", "post"), same(None, 0)
+    (True, True, True, False)
+    """
+    if shown(one) == shown(other):
+        return True
+    try:
+        return float(shown(one)) == float(shown(other))
+    except ValueError:
+        return False

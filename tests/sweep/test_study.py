@@ -1,0 +1,213 @@
+"""Study files: arms as rows, a grid, seeds; what makes no sense is left out with a reason."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ablate.catalogue import STUDIES, Catalogue
+from ablate.cli import main
+from ablate.compose import Composer
+from ablate.errors import UserError
+from ablate.sweep import study_plan
+from ablate.sweep.arguments import separate
+from ablate.sweep.plan import Planned, Product
+from ablate.sweep.study import read
+from ablate.sweep.study_plan import StudyRuns
+from tests.conftest import TINY, Command
+
+SMALL = "width: 16"
+Write = Callable[[str], str]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write mine.yaml and return its path."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "mine.yaml"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def planned(*words: str) -> list[Planned]:
+    given = separate(["--study", *words])
+    return StudyRuns(given, Composer(given.folders)).plan()
+
+
+def names(plan: list[Planned]) -> set[str]:
+    return {p.identity.name for p in plan}
+
+
+def test_a_study_is_the_product_of_its_arms_its_grid_and_its_seeds(write: Write) -> None:
+    path = write(
+        "# Why? | because\nsettings: depth=2\n"
+        "arms: [norm=pre, norm=post warmup=linear warmup.steps=5]\n"
+        "grid: {lr: [3e-4, 0.001], tied: [true]}\nseeds: 1..3\n"
+    )
+    plan = planned(path)
+    common = ["depth=2", "lr=3e-4,0.001", "tied=true", "seed=range(1,4)", "-m"]
+    by_hand = [
+        *Product(separate(["norm=pre", *common]), Composer()).plan(),
+        *Product(
+            separate(["norm=post", "warmup=linear", "warmup.steps=5", *common]), Composer()
+        ).plan(),
+    ]
+    assert names(plan) == names(by_hand)
+    assert len(plan) == 12
+    assert {p.config["study"] for p in plan} == {"mine"}
+    assert read(Path(path)).question == "Why?"
+
+
+def test_the_command_line_stands_in_place_of_settings_grid_and_seeds(write: Write) -> None:
+    path = write(
+        "settings: depth=2 heads=2\narms: [norm=pre, norm=post]\ngrid: {lr: [1, 2]}\nseeds: 5"
+    )
+    plan = planned(path, "depth=3", "lr=3,4,5", "seed=0..1", "study=other")
+    assert {p.config["depth"] for p in plan} == {3}
+    assert {(p.config["lr"], p.config["seed"]) for p in plan} == {
+        (lr, seed) for lr in (3.0, 4.0, 5.0) for seed in (0, 1)
+    }
+    assert {p.config["study"] for p in plan} == {"other"}
+    assert len(plan) == 12
+
+
+def test_rules_leave_out_what_they_name(write: Write) -> None:
+    path = write(
+        "grid: {norm: [pre, post], lr: [1e-3, 3e-3], depth: [2, 3]}\n"
+        "skip:\n- {when: {norm: post, lr: 0.003, depth: [3, 4]}, because: it never learns}\n"
+    )
+    runs = StudyRuns(separate(["--study", path]), Composer())
+    assert len(runs.plan()) == 7
+    (skipped,) = runs.by_rule
+    assert skipped.because == "it never learns"
+    assert skipped.planned.config["lr"] == 0.003
+    assert skipped.planned.identity.choices["norm"] == "post"
+    assert skipped.planned.config["depth"] == 3
+
+
+MISTAKES = {
+    "[": ["not YAML"],
+    "seeds: 3": ["arms: or grid:"],
+    "arms: [norm=pre]\ngird: {}": ["gird", "Did you mean grid?"],
+    "arms: norm=pre": ["arms:", "list of rows"],
+    "arms: [norm]": ["arms: norm", "KEY=VALUE"],
+    "arms: [norm=pre norm=post]": ["norm is given twice"],
+    "arms: [norm=prenorm]": ["mine.yaml: norm=prenorm", "Did you mean pre?"],
+    "arms: [norm=pre]\ngrid: {norm: [post]}": ["norm", "the grid cannot"],
+    "grid: {lr: 3}": ["grid:", "KEY: [A, B]"],
+    "grid: {lrr: [3]}": ["lrr", "Did you mean lr?"],
+    "arms: [norm=pre]\nseeds: few": ["seeds=few", "0..4"],
+    "arms: [norm=pre]\nskip: [{when: {norm: pre}}]": ["skip", "because"],
+    "arms: [norm=pre]\nskip: [{when: {nrm: pre}, because: x}]": ["nrm", "Did you mean norm?"],
+    "arms: [norm=pre]\nskip: [{when: {norm: pre}, because: x}]": ["leave no run"],
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_a_mistake_in_a_study_is_told_and_creates_nothing(
+    text: str,
+    write: Write,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = write(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--study", path]) == 2
+    message = capsys.readouterr().err
+    assert len(message.splitlines()) == 1
+    assert all(part in message for part in MISTAKES[text]), message
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["warmpu"], "Did you mean warmup?"),
+        (["nowhere.yaml"], "no such file"),
+        ([], "needs a value"),
+        (["warmup", "norm=pre"], "the command line cannot"),
+        (["warmup", "--cfg", "job"], "--cfg and --info are for one"),
+    ],
+)
+def test_a_study_that_cannot_be_run(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--study", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def corpus(words: Path) -> list[str]:
+    return ["corpus=text", f"corpus.files={words}", "evaluate.windows=4", "evaluate.batches=2"]
+
+
+def test_parts_that_do_not_go_together_are_left_out_and_told(
+    write: Write, words: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("grid: {pos: [rope, xpos], task: [lm, mlm]}\nseeds: 0..1")
+    line = ["--study", path, *TINY, *corpus(words), f"outputs={tmp_path}/out"]
+    runs = StudyRuns(separate(line), Composer())
+    left = runs.settle(runs.plan())
+    assert {(p.identity.choices["pos"], p.identity.choices["task"]) for p in left} == {
+        ("rope", "lm"),
+        ("rope", "mlm"),
+        ("xpos", "lm"),
+    }
+    assert "left out: 2 runs (pos=xpos" in capsys.readouterr().err
+    noted = yaml.safe_load((tmp_path / "out" / "mine" / study_plan.FILE).read_text())
+    assert len(noted["runs"]) == 6
+    (reason,) = noted["skipped"]
+    assert "causal" in reason["because"]
+    assert len(reason["runs"]) == 2
+    assert "--study" in noted["command"]
+
+
+@pytest.mark.parametrize("arms", ["[pos=rope, pos=rope pos.layout=wrong]", "[pos=xpos, pos=rope]"])
+def test_a_setting_that_no_run_can_be_built_with_is_a_mistake(
+    write: Write, words: Path, tmp_path: Path, arms: str
+) -> None:
+    path = write(f"settings: task=mlm\narms: {arms}")
+    line = ["--study", path, *TINY, *corpus(words), f"outputs={tmp_path}/out"]
+    runs = StudyRuns(separate(line), Composer())
+    with pytest.raises(UserError, match="pos"):
+        runs.settle(runs.plan())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", Catalogue().names(STUDIES))
+def test_a_shipped_study_can_be_planned(name: str) -> None:
+    choice = Catalogue().choice(STUDIES, name)
+    assert choice is not None
+    assert choice.summary.endswith("?")
+    assert int(choice.facts["runs"].split(",")[0]) == len(planned(name))
+
+
+def test_a_study_of_the_users_own_runs_and_is_finished_afterwards(
+    ablate: Command, words: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "my" / "studies").mkdir(parents=True)
+    (tmp_path / "my" / "studies" / "two.yaml").write_text(
+        "# Mine?\narms: [pos=none, pos=rope task=lm]\n"
+    )
+    line = ("run", "--config-dir", "my", "--study", "two", *TINY, *corpus(words))
+    done = ablate(*line)
+    assert done.returncode == 0, done.stderr
+    assert "2 runs: 2 done" in done.stderr
+    assert len(list((tmp_path / "outputs" / "two").glob("*/record.json"))) == 2
+    assert "Nothing to do: 2 done" in ablate(*line).stderr
+    assert "Mine?" in ablate("list", "study", "--config-dir", "my").stdout
+
+
+def test_seeds_may_be_a_range() -> None:
+    given = separate(["-m", "seed=3..5", "depth=2"])
+    assert [job[0] for job in Composer().jobs(given.overrides, sweep=True)] == [
+        "seed=3",
+        "seed=4",
+        "seed=5",
+    ]
+    with pytest.raises(UserError, match="no value"):
+        Composer().jobs(separate(["seed=5..3"]).overrides, sweep=True)
