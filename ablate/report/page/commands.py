@@ -77,9 +77,9 @@ def sweeps(every: Sequence[Overrides], folders: Sequence[str]) -> list[str]:
     >>> sweeps([{"pos": p, "seed": s} for p in ("rope", "none") for s in "01"], [])
     ['ablate run -m pos=rope,none seed=0,1']
     """
-    by_keys: dict[tuple[str, ...], list[Overrides]] = {}
+    by_keys: dict[frozenset[str], list[Overrides]] = {}
     for words in filter(None, every):
-        kept = by_keys.setdefault(tuple(words), [])
+        kept = by_keys.setdefault(frozenset(words), [])
         if words not in kept:
             kept.append(words)
     grids = [grid for group in by_keys.values() for grid in _grids(group)]
