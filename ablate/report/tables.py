@@ -119,7 +119,9 @@ def build(
         check_keys(bare, [*known, *BY_KEY], "--sort", [*BY_KEY, *shown])
         kept = select(everything, wanted)
     keys = list(by) or _arm_keys(kept, each_run)
-    groups = _grouped(kept, keys if by else ["study", "name" if each_run else "arm"])
+    # Records of one arm's name with other settings (edited, foreign) are rows of their own.
+    names = [] if by else ["study", "name" if each_run else "arm"]
+    groups = _grouped(kept, [*names, *keys])
     rows = [_row(group, {*keys, *bare} - {*BY_KEY}) for group in groups]
     default = ["val_loss", *keys]
     return Table(

@@ -12,7 +12,7 @@ MODULES = [
     "ablate.labels",
     "ablate.profile",
     "ablate.record",
-    *(f"ablate.report.{module.name}" for module in pkgutil.iter_modules(ablate.report.__path__)),
+    *(module.name for module in pkgutil.walk_packages(ablate.report.__path__, "ablate.report.")),
 ]
 
 
