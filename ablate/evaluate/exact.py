@@ -7,7 +7,7 @@ nonetheless: up to its first mistake greedy decoding reads what teacher forcing 
 mistake in the one is a first mistake in the other. Token accuracy is teacher-forced alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,22 +17,42 @@ import torch
 from ablate.data.generated.base import END, GeneratedTask
 from ablate.data.tasks import IGNORED, Batch
 from ablate.evaluate.extrapolation import retention
+from ablate.evaluate.resampling import DRAWS, Groups, interval, resample
+from ablate.evaluate.tolerance import DEFINITION, MARGIN, flags
 from ablate.evaluate.windows import score_batch
 from ablate.model.transformer import Transformer
 
 PROBE_SEED = 0
 
 
+MEASURES = ("accuracy", "exact", "nll")
+
+
 @dataclass(frozen=True)
-class Score:
-    """Shares of answer tokens and of whole answers that are right, and nats per answer token.
+class Scores:
+    """By example: its answer tokens, how many are right, and nats over all of them, [examples]."""
 
-    None where the model's numbers are not finite.
-    """
+    answers: np.ndarray
+    right: np.ndarray
+    nll: np.ndarray
 
-    accuracy: float | None = None
-    exact: float | None = None
-    nll: float | None = None
+    def sums(self, measure: str) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of a measure by example, and over how many things they are."""
+        if measure == "exact":
+            return (self.right == self.answers).astype(float), np.ones(len(self.answers))
+        return {"accuracy": self.right, "nll": self.nll}[measure], self.answers
+
+    @property
+    def finite(self) -> bool:
+        """Whether all of the model's numbers are finite."""
+        return bool(np.isfinite(self.nll).all())
+
+    def mean(self, measure: str) -> float | None:
+        """The share of tokens or examples, or nats a token; None where numbers are not finite."""
+        if not self.finite:
+            return None
+        total, count = self.sums(measure)
+        return float(total.sum() / count.sum())
 
 
 @torch.inference_mode()
@@ -55,32 +75,62 @@ def exact_match(
     lengths = sorted({max(1, round(m * task.seq_len)) for m in multiples} | {task.seq_len})
     limit = model.position.max_length
     model.eval()
-    scores: list[Score] = []
+    scores: dict[int, Scores] = {}
     for length in lengths:
         batch = task.probe(length, examples, PROBE_SEED)
-        if batch is None or (limit is not None and batch.inputs.shape[1] > limit):
-            scores.append(Score())
-            continue
-        check(f"evaluating {examples} examples of {length} tokens")
-        scores.append(score_examples(model, batch, batch_tokens, check))
+        if batch is not None and (limit is None or batch.inputs.shape[1] <= limit):
+            check(f"evaluating {examples} examples of {length} tokens")
+            scores[length] = score_examples(model, batch, batch_tokens, check)
     model.train()
+    found = {m: [scores[c].mean(m) if c in scores else None for c in lengths] for m in MEASURES}
     trained = task.probe(task.seq_len, examples, PROBE_SEED)
     assert trained is not None  # the task was refused if no example fits into seq_len
     answers = trained.targets[counted(trained)]
     unigram = float(np.bincount(answers).max() / len(answers))
-    at_train_length = scores[lengths.index(task.seq_len)].accuracy
+    accuracy = found["accuracy"]
     return {
         "protocol": "exact-match",
         "train_length": task.seq_len,
         "lengths": lengths,
-        "accuracy": [score.accuracy for score in scores],
-        "exact": [score.exact for score in scores],
-        "nll": [score.nll for score in scores],
-        "retention": [retention(score.accuracy, at_train_length, unigram) for score in scores],
+        **found,
+        "retention": [
+            retention(value, accuracy[lengths.index(task.seq_len)], unigram) for value in accuracy
+        ],
         "accuracy_unigram": unigram,
         "targets": len(answers),
         "examples": examples,
+        **uncertainty(scores, lengths, task.seq_len, examples),
     }
+
+
+def uncertainty(
+    scores: Mapping[int, Scores], lengths: Sequence[int], trained: int, examples: int
+) -> dict[str, Any]:
+    """Bootstrap intervals over examples of each value and of its difference to L's, and flags.
+
+    Each length has examples of its own; drawing the same numbers of them for all lengths leaves
+    differences the variance of independent examples.
+    """
+    bounds: dict[str, Any] = {
+        "level": 0.95,
+        "draws": DRAWS,
+        "over": "examples",
+        "groups": examples,
+    }
+    judged: dict[str, Any] = {"margin": MARGIN, "definition": DEFINITION}
+    for measure in MEASURES:
+        drawn = np.full((len(lengths), DRAWS), np.nan)
+        for place, length in enumerate(lengths):
+            if length in scores and scores[length].finite and examples > 1:
+                total, count = scores[length].sums(measure)
+                groups = Groups(np.arange(examples), "sequences")
+                drawn[place] = resample(total[:, None], count, groups)[:, 0]
+        differences = [interval(values - drawn[lengths.index(trained)]) for values in drawn]
+        bounds[measure] = [interval(values) for values in drawn]
+        bounds[f"{measure}_difference"] = differences
+        better = measure == "nll"
+        judged[measure] = flags(lengths, trained, differences, lower_is_better=better)
+    return {"interval": bounds, "flags": judged}
 
 
 def counted(batch: Batch) -> np.ndarray:
@@ -90,24 +140,16 @@ def counted(batch: Batch) -> np.ndarray:
 
 def score_examples(
     model: Transformer, batch: Batch, batch_tokens: int, check: Callable[[str], None]
-) -> Score:
+) -> Scores:
     """Score all rows of a batch, a few at a time."""
     rows = max(1, batch_tokens // batch.inputs.shape[1])
-    right, whole, nll = [], [], []
+    parts: list[np.ndarray] = []
     for first in range(0, len(batch.inputs), rows):
         check("")
         part = slice(first, first + rows)
         few = Batch(batch.inputs[part], batch.targets[part])
-        losses, hits = (scored.numpy() for scored in score_batch(model, few))
+        nll, hits = (scored.numpy() for scored in score_batch(model, few))
         answers = counted(few)
-        right.append(hits[answers])
-        whole.append((hits | ~answers).all(axis=1))
-        nll.append(losses[answers])
-    losses = np.concatenate(nll).astype(np.float64)
-    if not np.isfinite(losses).all():
-        return Score()
-    return Score(
-        accuracy=float(np.concatenate(right).mean()),
-        exact=float(np.concatenate(whole).mean()),
-        nll=float(losses.mean()),
-    )
+        losses = np.where(answers, nll, 0).sum(axis=1, dtype=np.float64)
+        parts.append(np.stack([answers.sum(axis=1), (hits & answers).sum(axis=1), losses]))
+    return Scores(*np.concatenate(parts, axis=1))

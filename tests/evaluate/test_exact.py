@@ -151,6 +151,35 @@ def test_a_diverged_model_gives_null_and_no_error() -> None:
     found = measure(Broken(COPY, copying), COPY)
     assert found["accuracy"] == found["exact"] == found["nll"] == [None] * 4
     assert found["retention"] == [None] * 4
+    assert found["interval"]["accuracy"] == [None] * 4
+
+
+def test_intervals_are_those_of_shares_of_independent_examples() -> None:
+    """Against the normal interval: 1.96 standard errors to either side."""
+    found = measure(Speaker(COPY, slipping), COPY, examples=300)
+    interval, share = found["interval"], found["exact"][0]
+    error = np.sqrt(share * (1 - share) / 300)
+    assert interval["exact"][0] == pytest.approx(
+        [share - 1.96 * error, share + 1.96 * error], abs=error / 3
+    )
+    other = found["exact"][1]
+    error = np.hypot(error, np.sqrt(other * (1 - other) / 300))
+    middle = share - other
+    assert interval["exact_difference"][0] == pytest.approx(
+        [middle - 1.96 * error, middle + 1.96 * error], abs=error / 3
+    )
+    assert interval["exact_difference"][1] == [0.0, 0.0]
+    low, high = interval["accuracy"][2]
+    assert low < found["accuracy"][2] < high
+
+
+def test_who_is_as_good_at_every_length_tolerates_and_who_gets_worse_does_not() -> None:
+    found = measure(Speaker(COPY, copying), COPY)
+    assert found["flags"]["exact"]["tolerates"] == [None, None, "yes", "yes"]
+    assert found["flags"]["exact"]["extrapolates"] == [None, None, "no", "no"]
+    found = measure(Speaker(COPY, slipping, limit=32), COPY, examples=200)
+    assert found["flags"]["exact"]["tolerates"] == [None, None, "no", None]
+    assert found["interval"]["exact"][3] is None
 
 
 def test_memory_is_bounded_and_the_caller_can_stop_it() -> None:
