@@ -21,6 +21,7 @@ Verdict = Literal[
     "diverges more",
     "diverges less",
     "too few seeds",
+    "no spread",  # the same difference in every seed, as with a coarse accuracy
     "neither learned",  # most runs of every side are stuck: no verdict at this scale
     "nothing to compare",
 ]
@@ -139,7 +140,7 @@ def _verdict(
     if match.of and 2 * min(match.stuck) > match.of:
         return "neither learned"
     if test.p is None:
-        return "too few seeds"
+        return "too few seeds" if test.n < 2 else "no spread"
     wanted = test.mean > 0 if judge.higher or pair.kind == "interaction" else test.mean < 0
     word: Verdict = "not distinguishable"
     if margin <= LEVEL:

@@ -13,12 +13,16 @@ from statistics import fmean
 from ablate.report.statistics import t_quantile, t_within
 
 LEVEL = 0.05
+SAME = 1e-9  # a spread below this share of the mean is rounding
+MOST_SEEDS = 200
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean of n paired differences with its 95 % interval and tests; None where n is below 2.
+    """A mean of n paired differences with its 95 % interval and tests.
 
+    These are None where n is below 2, and where all differences are the same and not 0, as with a
+    coarse accuracy: their spread says nothing of the next one's.
     `p` is of no difference at all, `p_margin` of a difference no larger than the margin,
     `p_equivalence` of one at least as large as the margin.
     """
@@ -45,9 +49,9 @@ def difference(values: Sequence[float], margin: float) -> Difference:
     True
     """
     n = len(values)
-    if n < 2:
-        return Difference(values[0] if n else None, None, None, n, None, None, None)
-    mean = fmean(values)
+    mean = fmean(values) if values else None
+    if mean is None or n < 2 or max(values) - min(values) < SAME * abs(mean):
+        return Difference(mean, None, None, n, None, None, None)
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
     half = t_quantile(n - 1) * error
     size = abs(mean)
@@ -69,6 +73,24 @@ def _two_sided(distance: float, error: float, freedom: int) -> float:
     if error == 0:
         return 0.0
     return max(0.0, 1 - t_within(distance / error, freedom))
+
+
+def seeds_needed(found: Difference, margin: float) -> int | None:
+    """Return how many seeds would bring the half-width to the margin if the spread stays as it is.
+
+    None if there is no interval, or if even 200 would not.
+
+    >>> seeds_needed(difference([0.01, 0.05, -0.03], 0.02), 0.02)
+    18
+    """
+    if found.low is None or found.high is None:
+        return None
+    half = (found.high - found.low) / 2
+    deviation = half / t_quantile(found.n - 1) * math.sqrt(found.n)
+    numbers = range(found.n, MOST_SEEDS + 1)
+    return next(
+        (n for n in numbers if t_quantile(n - 1) * deviation <= margin * math.sqrt(n)), None
+    )
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ablate.report.contrasts import Contrast, Judge
 from ablate.report.counts import Count
+from ablate.report.inference import seeds_needed
 from ablate.report.sensitivity import Sensitivity
 from ablate.report.statistics import Interval
 
@@ -76,10 +77,10 @@ def contrast_text(one: Contrast, unit: str, judge: Judge) -> str:
     if one.kind == "interaction":
         return _interaction_text(one, unit)
     if low is None or high is None:
-        return (
-            f"{one.name} against {one.against}: {amount(mean, True)} {unit} in the one seed that"
-            " both have; one seed has no interval and decides nothing"
-        )
+        start = f"{one.name} against {one.against}: {amount(mean, True)} {unit}"
+        if one.difference.n == 1:
+            return f"{start} in the one seed that both have: it has no interval and decides nothing"
+        return f"{start} in each of {one.difference.n} seeds: no spread to judge it by"
     # Sizes are told as positive numbers: how much better, or how much worse.
     better = (mean > 0) == judge.higher
     size, ends = abs(mean), sorted((low, high) if mean > 0 else (-low, -high))
@@ -95,12 +96,20 @@ def contrast_text(one: Contrast, unit: str, judge: Judge) -> str:
     if one.verdict == "undecided":
         return (
             f"{one.name} is {'better' if better else 'worse'} than {one.against} {told}, whether by"
-            f" more than {judge.margin:g} is undecided: {seen}"
+            f" more than {judge.margin:g} is undecided: {seen}{outlook(one, judge)}"
         )
     return (
         f"{one.name} and {one.against} are not distinguishable: {amount(mean, True)} {unit}"
-        f" {spread(low, high)}: {seen}"
+        f" {spread(low, high)}: {seen}{outlook(one, judge)}"
     )
+
+
+def outlook(one: Contrast, judge: Judge) -> str:
+    """Say how many seeds would tell differences of the margin's size; two tell no spread."""
+    wanted = seeds_needed(one.difference, judge.margin) if one.difference.n >= 3 else None
+    if wanted is None or wanted <= one.difference.n:
+        return ""
+    return f"; at this spread {wanted} seeds would narrow it to ±{judge.margin:g}"
 
 
 IN_WORDS = {

@@ -7,7 +7,14 @@ from typing import Literal
 from ablate.report.contrasts import Contrast, Judge
 from ablate.report.counts import Count
 from ablate.report.inference import LEVEL
-from ablate.report.phrases import amount, contrast_text, count_of, count_text, diverged_text
+from ablate.report.phrases import (
+    amount,
+    contrast_text,
+    count_of,
+    count_text,
+    diverged_text,
+    outlook,
+)
 
 Said = Literal["mattered", "no difference", "undecided", "caution"]
 KINDS: tuple[Said, ...] = ("mattered", "no difference", "undecided", "caution")
@@ -30,6 +37,7 @@ OF_VERDICT: dict[str, Said] = {
     "undecided": "undecided",
     "not distinguishable": "undecided",
     "too few seeds": "undecided",
+    "no spread": "undecided",
     "neither learned": "undecided",
     "nothing to compare": "undecided",
 }
@@ -94,7 +102,13 @@ def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:
     if first.kind == "interaction":
         which = ", ".join(dict.fromkeys(" × ".join(one.factors) for one in found))
         alike = f"{len(found)} interactions ({which}) are {word} none"
-    return f"{alike}: {size}{within}; {numbers} paired"
+    more = "" if equal else outlook(max(found, key=_width), judge)
+    return f"{alike}: {size}{within}; {numbers} paired{more}"
+
+
+def _width(one: Contrast) -> float:
+    low, high = one.difference.low, one.difference.high
+    return 0.0 if low is None or high is None else high - low
 
 
 def of_counts(found: Iterable[Count]) -> list[Sentence]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ablate.report.inference import LEVEL, difference, fisher, holm
+from ablate.report.inference import LEVEL, difference, fisher, holm, seeds_needed
 
 MARGIN = 0.02
 STUDIES = 2000
@@ -47,8 +47,27 @@ def test_few_values_have_no_interval_and_equal_ones_no_doubt() -> None:
     assert difference([0.3], MARGIN).p is None
     same = difference([0.0, 0.0, 0.0], MARGIN)
     assert (same.p, same.p_margin, same.p_equivalence) == (1.0, 1.0, 0.0)
-    apart = difference([0.5, 0.5], MARGIN)
-    assert (apart.p, apart.p_margin, apart.p_equivalence) == (0.0, 0.0, 1.0)
+
+
+def test_the_same_difference_in_every_seed_has_no_spread_and_so_no_interval() -> None:
+    for values in ([0.5, 0.5], [0.1 + 0.2, 0.3, 0.3]):
+        found = difference(values, MARGIN)
+        assert found.mean == pytest.approx(values[-1])
+        assert (found.low, found.p, found.p_margin, found.p_equivalence) == (None,) * 4
+
+
+def test_the_seeds_needed_bring_the_interval_to_the_margin() -> None:
+    values = list(np.random.default_rng(4).normal(0, 0.03, 4))
+    wanted = seeds_needed(difference(values, MARGIN), MARGIN)
+    assert wanted is not None
+    deviation = np.std(values, ddof=1)
+
+    def half(n: int) -> float:
+        return float(stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n))
+
+    assert half(wanted) <= MARGIN < half(wanted - 1)
+    assert seeds_needed(difference([0.0, 9.0], MARGIN), MARGIN) is None
+    assert seeds_needed(difference([0.0], MARGIN), MARGIN) is None
 
 
 def test_fisher_is_scipys() -> None:
