@@ -23,6 +23,7 @@ def test_a_wheel_runs_from_another_folder_without_the_repository(
         archive.extractall(tmp_path / "site")
     shipped = {str(p.relative_to(ROOT)) for p in (ROOT / "configs").rglob("*.yaml")}
     assert {f"ablate/{name}" for name in shipped} <= names
+    assert {f"ablate/report/page/page.{kind}" for kind in ("html", "css", "js")} <= names
     assert any(name.endswith("LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "outputs/")) for name in names)
     elsewhere = tmp_path / "elsewhere"

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,18 +120,24 @@ def outputs(tmp_path: Path) -> Path:
     return root
 
 
+def write_run(
+    outputs: Path,
+    changes: dict[str, Any] | None = None,
+    *,
+    study: str = "scout",
+    seed: int = 0,
+    **parts: Any,
+) -> Path:
+    """Write a run below `outputs` and return its folder; `parts` are those of `change`."""
+    record = make_record(study, seed, changes or {})
+    change(record, parts)
+    directory = outputs / study / re.sub(r"[^\w.,=+-]", "_", record["name"], flags=re.ASCII)
+    directory.mkdir(parents=True)
+    (directory / "record.json").write_text(json.dumps(record))
+    return directory
+
+
 @pytest.fixture
 def add_run(outputs: Path) -> Factory:
-    """Write a run and return its folder; `parts` are those of `change`."""
-
-    def add(
-        changes: dict[str, Any] | None = None, *, study: str = "scout", seed: int = 0, **parts: Any
-    ) -> Path:
-        record = make_record(study, seed, changes or {})
-        change(record, parts)
-        directory = outputs / study / re.sub(r"[^\w.,=+-]", "_", record["name"], flags=re.ASCII)
-        directory.mkdir(parents=True)
-        (directory / "record.json").write_text(json.dumps(record))
-        return directory
-
-    return add
+    """Write a run into this test's outputs."""
+    return partial(write_run, outputs)
