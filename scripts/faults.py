@@ -1,0 +1,284 @@
+"""What a sweep survives: python scripts/faults.py [FAULT ...] [--times N] [--json].
+
+Each fault is done to a sweep of small runs in a fresh folder. Then the same command is given again,
+and a run is lost if it does not end as done. Prints a table of fault, times tried and runs lost.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCHEME = """\
+import ctypes, os, signal, sys, time
+from pathlib import Path
+import torch
+from ablate.model.position.base import PositionScheme
+
+def act(kind):
+    if kind == "exception": raise RuntimeError("on purpose")
+    if kind == "sys_exit": sys.exit(3)
+    if kind == "os_exit": os._exit(3)
+    if kind == "kill": os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "segfault": ctypes.string_at(0)
+    if kind == "hang": time.sleep(3600)
+
+class Faulty(PositionScheme):
+    def __init__(self, shape, *, kind):
+        super().__init__(shape)
+        self.kind, self.passes = kind, 0
+    def embed(self, x, positions):
+        self.passes += self.training and torch.is_grad_enabled()
+        if self.passes > 30 and Path("armed").exists():
+            act(self.kind)
+        return x
+"""
+SMALL = (
+    *("depth=2", "width=16", "heads=2", "seq_len=16", "batch_size=4", "dropout=0.1"),
+    *("corpus=text", "corpus.files=words.txt", "evaluate.batches=2", "evaluate.windows=4"),
+    *("evaluate.every=1000", "checkpoint.every=20", "jobs=2", "study=faults"),
+)
+PATIENCE = 300.0  # seconds for whatever is waited for
+
+KINDS = ("exception", "sys_exit", "os_exit", "kill", "segfault")
+
+
+@dataclass
+class Result:
+    """What came of one fault."""
+
+    fault: str
+    runs: int
+    lost: int
+    notes: str
+
+
+class Sweep:
+    """A folder with a command in it."""
+
+    def __init__(self, folder: Path, *overrides: str) -> None:
+        self.folder = folder
+        words = ["ba do ki lu me no pra sti ta zu"[i % 29 :] for i in range(2500)]
+        (folder / "words.txt").write_text("\n".join(words))
+        (folder / "faulty.py").write_text(SCHEME)
+        (folder / "mine" / "pos").mkdir(parents=True)
+        (folder / "mine" / "pos" / "faulty.yaml").write_text(
+            "# Breaks on demand.\n_target_: faulty.Faulty\nkind: none\n"
+        )
+        self.words = ["run", "-m", "--config-dir", "mine", *SMALL, *overrides]
+
+    def start(self, *more: str, limit: int | None = None) -> subprocess.Popen[str]:
+        """Begin the command in a session of its own, with a limit on the size of files."""
+
+        def restrict() -> None:
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        environment = {**os.environ, "ABLATE_CACHE": str(self.folder / "cache")}
+        return subprocess.Popen(
+            [sys.executable, "-m", "ablate", *self.words, *more],
+            cwd=self.folder,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=restrict,
+        )
+
+    def run(self, *more: str, limit: int | None = None) -> tuple[int, str]:
+        """Do the command to its end: exit code and what it said."""
+        process = self.start(*more, limit=limit)
+        _, said = process.communicate(timeout=PATIENCE)
+        return process.returncode, said
+
+    def records(self) -> list[dict[str, Any]]:
+        """All records."""
+        found = sorted(self.folder.glob("outputs/faults/*/record.json"))
+        return [json.loads(path.read_text()) for path in found]
+
+    def wait_for_steps(self, runs: int, lines: int = 3) -> list[Path]:
+        """Wait until so many runs are in training; their folders."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            curves = self.folder.glob("outputs/faults/*/curves.jsonl")
+            under_way = [p.parent for p in curves if p.read_text().count("\n") >= lines]
+            if len(under_way) >= runs:
+                return under_way
+            time.sleep(0.02)
+        raise TimeoutError("the runs did not begin")
+
+
+def processes_of(session: int) -> list[int]:
+    """The live processes of a session."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.append(int(entry.parent.name))
+    return found
+
+
+def gone_after(session: int) -> float:
+    """Seconds until no process of a session is left."""
+    began = time.monotonic()
+    while processes_of(session):
+        if time.monotonic() - began > PATIENCE:
+            raise TimeoutError("processes stay behind")
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def healed(fault: str, sweep: Sweep, runs: int, notes: str) -> Result:
+    """Give the same command again, without the fault, and count what is not done."""
+    (sweep.folder / "armed").unlink(missing_ok=True)
+    code, said = sweep.run()
+    done = sum(record["status"] == "done" for record in sweep.records())
+    if code != 0:
+        notes += f"; exit code {code}: {said[-300:]}"
+    return Result(fault, runs, runs - done, notes)
+
+
+def inner(kind: str, folder: Path) -> Result:
+    """A fault inside one of three runs: the other two must be done at once."""
+    sweep = Sweep(folder, "pos=faulty", f"pos.kind={kind},none", "seed=0,1", "steps=60")
+    (folder / "armed").touch()
+    limit = ["run.timeout=20"] if kind == "hang" else []
+    code, said = sweep.run(*limit)
+    records = sweep.records()
+    failed = [r for r in records if r["status"] == "failed"]
+    done = [r for r in records if r["status"] == "done"]
+    assert (code, len(failed), len(done)) == (1, 2, 2), said
+    return healed(kind, sweep, 4, failed[0]["error"])
+
+
+def outer(fault: str, folder: Path, act: Callable[[subprocess.Popen[str], Sweep], str]) -> Result:
+    """A fault from outside, while two of four runs are in training."""
+    sweep = Sweep(folder, "pos=none,alibi", "seed=0,1", "steps=400")
+    process = sweep.start()
+    sweep.wait_for_steps(2)
+    notes = act(process, sweep)
+    process.communicate(timeout=PATIENCE)
+    after = gone_after(process.pid)
+    return healed(fault, sweep, 4, f"{notes}exit code {process.returncode}, {after:.1f} s to empty")
+
+
+def interrupt(process: subprocess.Popen[str], sweep: Sweep) -> str:
+    """Ctrl-C, as a terminal sends it: to the whole group."""
+    began = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(PATIENCE)
+    statuses = sorted(r["status"] for r in sweep.records())
+    assert process.returncode == 130, process.returncode
+    assert "running" not in statuses, statuses
+    return f"{statuses.count('interrupted')} interrupted in {time.monotonic() - began:.1f} s, "
+
+
+def interrupt_twice(process: subprocess.Popen[str], sweep: Sweep) -> str:
+    """Ctrl-C two times."""
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(0.05)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+    return ""
+
+
+def kill_parent(process: subprocess.Popen[str], sweep: Sweep) -> str:
+    """kill -9 of the command itself."""
+    process.kill()
+    return ""
+
+
+def kill_run(process: subprocess.Popen[str], sweep: Sweep) -> str:
+    """kill -9 of the process of one run."""
+    for folder in sweep.wait_for_steps(1):
+        status = json.loads((folder / "record.json").read_text())["status"]
+        pid = int((folder / ".lock").read_text())
+        if status == "running" and pid in processes_of(process.pid):
+            os.kill(pid, signal.SIGKILL)
+            break
+    process.wait(PATIENCE)
+    return f"{[r['error'] for r in sweep.records() if r['status'] == 'failed']}, "
+
+
+def kill_server(process: subprocess.Popen[str], sweep: Sweep) -> str:
+    """kill -9 of the process that the others are forked from."""
+    for pid in processes_of(process.pid):
+        if b"forkserver import main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+            if children.strip():
+                os.kill(pid, signal.SIGKILL)
+                break
+    return ""
+
+
+def full_disk(folder: Path) -> Result:
+    """No file may grow beyond 60 kB: checkpoints cannot be written."""
+    sweep = Sweep(folder, "pos=none,alibi", "seed=0,1", "steps=60")
+    code, said = sweep.run(limit=60_000)
+    assert code == 1, said
+    assert "Traceback" not in said, said
+    errors = {r["error"] for r in sweep.records()}
+    return healed("full disk", sweep, 4, " ".join(sorted(map(str, errors))))
+
+
+def unwritable(folder: Path) -> Result:
+    """The outputs folder cannot be made."""
+    sweep = Sweep(folder, "pos=none,alibi", "seed=0,1", "steps=60")
+    (folder / "outputs").write_text("a file, not a folder")
+    code, said = sweep.run()
+    assert code == 1, said
+    assert "Traceback" not in said, said
+    (folder / "outputs").unlink()
+    return healed("unwritable folder", sweep, 4, said.strip().splitlines()[-1])
+
+
+FAULTS: dict[str, Callable[[Path], Result]] = {
+    **{kind: lambda folder, kind=kind: inner(kind, folder) for kind in (*KINDS, "hang")},
+    "kill-run": lambda folder: outer("kill -9 of a run", folder, kill_run),
+    "ctrl-c": lambda folder: outer("Ctrl-C", folder, interrupt),
+    "ctrl-c-twice": lambda folder: outer("Ctrl-C twice", folder, interrupt_twice),
+    "kill-parent": lambda folder: outer("kill -9 of the command", folder, kill_parent),
+    "kill-server": lambda folder: outer("kill -9 of the fork server", folder, kill_server),
+    "full-disk": full_disk,
+    "unwritable": unwritable,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help=", ".join(FAULTS))
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    if unknown := [name for name in given.faults if name not in FAULTS]:
+        parser.error(f"{shlex.join(unknown)}: choose from {', '.join(FAULTS)}")
+    results: dict[str, list[Result]] = {}
+    for name in given.faults or FAULTS:
+        for _ in range(given.times):
+            with tempfile.TemporaryDirectory(prefix="faults é ") as folder:
+                results.setdefault(name, []).append(FAULTS[name](Path(folder)))
+        last = results[name][-1]
+        if not given.json:
+            lost = sum(r.lost for r in results[name])
+            print(
+                f"{last.fault:<28}{given.times:>3} times {lost:>3} lost   {last.notes}", flush=True
+            )
+    if given.json:
+        print(json.dumps({k: [vars(r) for r in v] for k, v in results.items()}, indent=2))
+    return int(any(r.lost for rs in results.values() for r in rs))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
