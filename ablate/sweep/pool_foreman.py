@@ -1,5 +1,6 @@
 """Sees to it that every run of the pool ends with a true record, whatever its process did."""
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -106,7 +107,11 @@ class Foreman(Ear):
             self.shown.ended(self.rows.end(name, "failed", None), f"failed: {problem or unread}")
             return
         row = self.rows.end(name, found["status"], found["label"])
-        self.shown.ended(row, before + brief_lines(found, planned.directory)[0])
+        words = found["status"]
+        # Another process may have left a record that lacks what a summary tells.
+        with contextlib.suppress(TypeError, ValueError, LookupError):
+            words = brief_lines(found, planned.directory)[0]
+        self.shown.ended(row, before + words)
 
     def _bury(self, planned: Planned, reason: str) -> str | None:
         """Write the record of a run whose process did not; the reason if that is impossible."""

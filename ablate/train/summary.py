@@ -61,7 +61,7 @@ def brief_lines(record: dict, directory: Path) -> list[str]:
 def verdict(record: dict) -> str:
     """Say what became of the process and what its curve looks like."""
     status, label = record["status"], record.get("label")
-    reached = f"step {record.get('steps_done', 0):,} of {record['steps']:,}"
+    reached = f"step {record.get('steps_done') or 0:,} of {record['steps']:,}"
     if status == "done":
         curve = _section(record, "curve")
         if label == "stuck" and still_falling(curve.get("steps", []), curve.get("loss", [])):
