@@ -77,16 +77,8 @@ def extrapolate(
     lengths, layout = window_layout(
         len(corpus.validation), seq_len=seq_len, multiples=multiples, windows=windows
     )
-    limit, width = model.position.max_length, layout.width
-    defined = [c for c in lengths if limit is None or c <= limit]
     model.eval()
-    scores: dict[int, Scores] = {}
-    for length in defined:
-        check(f"evaluating with {length} tokens of context")
-        keep = length if length == defined[-1] else width
-        scores[length] = score_windows(model, task, layout, length, batch_tokens, check, keep=keep)
-    longest = scores[defined[-1]]
-    ends = {length: found.last(width) for length, found in scores.items()}
+    scores = score_lengths(model, task, layout, lengths, batch_tokens, check)
     beside = measure_protocols(
         model,
         task,
@@ -97,8 +89,10 @@ def extrapolate(
         check=check,
     )
     model.train()
+    width, longest = layout.width, scores[max(scores)]
+    ends = {length: found.last(width) for length, found in scores.items()}
     accuracy, nll = ([ends[c].mean(m) if c in ends else None for c in lengths] for m in MEASURES)
-    unigram = ends[defined[0]].share_of(int(corpus.counts.argmax()))
+    unigram = ends[min(ends)].share_of(int(corpus.counts.argmax()))
     groups = group_windows(layout.ends, corpus.validation_documents)
     every = bool(longest.scored.all())
     return {
@@ -109,12 +103,31 @@ def extrapolate(
         "nll": nll,
         "retention": [retention(a, accuracy[lengths.index(seq_len)], unigram) for a in accuracy],
         "accuracy_unigram": unigram,
-        "targets": longest.last(width).count,
+        "targets": ends[max(ends)].count,
         "curve": position_curve(longest.nll, longest.correct, width) if every else None,
         "buckets": bucket_table(longest.nll, longest.correct, lengths) if every else None,
         **uncertainty(ends, lengths, seq_len, groups),
         "protocols": beside,
     }
+
+
+def score_lengths(
+    model: Transformer,
+    task: CorpusTask,
+    layout: Windows,
+    lengths: Sequence[int],
+    batch_tokens: int,
+    check: Check,
+) -> dict[int, Scores]:
+    """Scores at each length that the scheme can do: of the targets, and of all of the longest."""
+    limit = model.position.max_length
+    defined = [c for c in lengths if limit is None or c <= limit]
+    scores: dict[int, Scores] = {}
+    for length in defined:
+        check(f"evaluating with {length} tokens of context")
+        keep = length if length == defined[-1] else layout.width
+        scores[length] = score_windows(model, task, layout, length, batch_tokens, check, keep=keep)
+    return scores
 
 
 def uncertainty(

@@ -3,7 +3,7 @@
 Encoder: the real tokens of every sequence change places, their targets along with them. Decoder:
 the tokens before a sequence's last target change places, but for the one that the target follows
 at once, and the last target alone is scored. Either way the same targets are scored with the same
-tokens in sight, in order and out of it.
+tokens in sight, in order and out of it. The end token of a generated task is no target here.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ablate.data.generated.base import END, GeneratedTask
 from ablate.data.tasks import IGNORED, Batch, Task
 from ablate.evaluate.resampling import DRAWS, Groups, interval, resample
 from ablate.evaluate.windows import Check, score_batch
@@ -37,7 +38,8 @@ def measure_shuffle(
     model.eval()
     for batch in task.validation(batches):
         check("")
-        ordered = last_target(batch) if task.causal else batch
+        answers = without_end(batch) if isinstance(task, GeneratedTask) else batch
+        ordered = last_target(answers) if task.causal else answers
         shuffled = shuffle(ordered, random, causal=task.causal)
         both = [score_batch(model, one)[0].sum(1).double().numpy() for one in (ordered, shuffled)]
         sums.append(np.stack(both, axis=1))
@@ -56,6 +58,12 @@ def measure_shuffle(
         "change": after - before,
         "interval": interval(drawn[:, 1] - drawn[:, 0]),
     }
+
+
+def without_end(batch: Batch) -> Batch:
+    """The same without end tokens to predict."""
+    targets = np.where(batch.targets == END, IGNORED, batch.targets)
+    return Batch(batch.inputs, targets, batch.padding)
 
 
 def last_target(batch: Batch) -> Batch:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from ablate.data.generated.base import END
 from ablate.data.lm import LanguageModelling
 from ablate.data.mlm import MaskedLanguageModelling
 from ablate.data.tasks import IGNORED, Batch, CorpusTask
-from ablate.evaluate.shuffle import last_target, measure_shuffle, shuffle
+from ablate.evaluate.shuffle import last_target, measure_shuffle, shuffle, without_end
 from ablate.model.init import initialise
 from ablate.model.normalizers import LayerNorm
 from ablate.model.placement.rows import Pre
@@ -67,6 +68,12 @@ def test_a_decoder_keeps_the_last_token_and_its_target() -> None:
     assert (mixed.inputs[:, 6:] == tokens[:, 6:]).all()
     assert sorted(mixed.inputs[0, :6]) == list(range(6))
     assert (mixed.inputs != tokens).any()
+
+
+def test_an_end_token_says_nothing_about_order() -> None:
+    targets = np.array([[IGNORED, 5, 6, END]])
+    left = without_end(Batch(np.zeros((1, 4), int), targets)).targets
+    assert left.tolist() == [[IGNORED, 5, 6, IGNORED]]
 
 
 def test_a_diverged_model_gives_no_interval() -> None:
