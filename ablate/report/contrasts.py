@@ -48,6 +48,7 @@ class Contrast:
     seeds: tuple[Any, ...]
     cells: int
     shared: int
+    every: int
     left_out: int
     unpaired: int
     diverged: tuple[int, ...]
@@ -105,6 +106,7 @@ def judged(pairs: Sequence[Pair], judge: Judge) -> list[Contrast]:
                 seeds=tuple(match.seeds),
                 cells=match.cells,
                 shared=match.shared,
+                every=match.every,
                 left_out=match.left_out,
                 unpaired=match.unpaired,
                 diverged=tuple(match.diverged),

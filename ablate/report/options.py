@@ -33,6 +33,14 @@ columns, for --sort, csv and json (* in the table):
   csv and json give X_mean, X_half_width (a factor around the geometric mean for the ratios) and
   X_n, the runs that the mean is over. With --runs csv gives X.
 
+verdicts on a difference, from its 95 % interval over seeds and by Holm within its family:
+  better, worse          by more than --margin
+  equivalent             by less than --margin, in either direction
+  undecided              there is a difference; whether it exceeds --margin is open
+  not distinguishable    from no difference
+  diverges more, less    so many runs of one side diverged that a mean says nothing
+  neither learned        most runs of both sides know no more than how often tokens occur
+
 examples:
   ablate report                                     the newest study under outputs/
   ablate report outputs/scout --where pos=rope,alibi --where norm=pre

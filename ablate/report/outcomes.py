@@ -85,16 +85,18 @@ def others(factors: Sequence[str], taken: Sequence[str]) -> list[str]:
 class Matched:
     """The values of a contrast, one a seed, and what it was made of.
 
-    `cells` are those averaged over, of the `shared` ones that every side has. `left_out` counts
-    the places (cell and seed) that ran on every side and are not in `values`, `unpaired` those that
-    ran on some sides only. `diverged` and `stuck` count, by side, among the `of` places that ended
-    on every side; `alone` counts those diverged where another side did not.
+    `cells` are those averaged over, of the `shared` ones that every side has, of `every` one that
+    some side has. `left_out` counts the places (cell and seed) that ran on every side and are not
+    in `values`, `unpaired` those that ran on some sides only. `diverged` and `stuck` count, by
+    side, among the `of` places that ended on every side; `alone` counts those diverged where
+    another side did not.
     """
 
     seeds: list[Any]
     values: list[float]
     cells: int
     shared: int
+    every: int
     left_out: int
     unpaired: int
     diverged: list[int]
@@ -125,6 +127,7 @@ def matched(signs: Sequence[int], sides: Sequence[Cells]) -> Matched:
         seeds=seeds if keys else [],
         values=[fmean(number for number in row if number is not None) for row in table],
         cells=len(keys) if seeds else 0,
+        every=len(set[Key]().union(*sides)),
         shared=len(set[Key]().union(*sides).intersection(*sides)),
         left_out=len(places) - len(keys) * len(seeds),
         unpaired=unpaired,

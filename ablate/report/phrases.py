@@ -37,8 +37,9 @@ def basis(one: Contrast) -> str:
     words = f"{count_of(one.difference.n, 'seed')} paired"
     if one.difference.n == 2:
         words += ", which are few"
-    if one.cells > 1:
-        words += f", over {one.cells} cells of the other factors"
+    if one.every > 1:
+        share = "" if one.cells == one.every else f"{one.cells} of "
+        words += f", over {share}{count_of(one.every, 'cell')} of the other factors"
     if one.left_out:
         words += f"; {one.left_out} of {one.left_out + one.cells * one.difference.n} pairs left out"
     return words

@@ -89,6 +89,11 @@ def cautions(
         unchosen = [choice.arm for choice in choices if not any(map(_known, choice.losses))]
         if unchosen:
             lines.append(f"no {key} finished on seed {seeds}, so it is left out: {_some(unchosen)}")
+    elif arms and "lr" in arms[0].settings and len(arms[0].settings) > 1:
+        lines.append(
+            "arms are compared at equal lr, not each at its best: --choose lr chooses it for each,"
+            " on other seeds"
+        )
     undefined = [arm.label for arm in arms if arm.undefined]
     if undefined:
         lines.append(f"{metric} is undefined for {_some(undefined)}")

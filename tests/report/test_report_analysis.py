@@ -147,7 +147,8 @@ def test_cells_that_are_missing_are_left_out_of_both_sides() -> None:
     runs = factorial({"norm": ["pre", "post"], "depth": [2, 4, 8]}, loss)
     runs = [r for r in runs if not (_has(r, "post", r.record["seed"]) and r.record["depth"] == 8)]
     effect = named(analyse(runs).effects, "norm=post")
-    assert (effect.cells, effect.unpaired) == (2, 5)
+    assert (effect.cells, effect.shared, effect.every, effect.unpaired) == (2, 2, 3, 5)
+    assert "5 seeds paired, over 2 of 3 cells of the other" in said(analyse(runs), "mattered")
     assert effect.difference.mean == pytest.approx(0.1, abs=0.01)
 
 
@@ -330,3 +331,35 @@ def test_without_a_true_difference_an_analysis_is_seldom_wrong() -> None:
                 intervals += 1
     assert wrong <= 3 * studies * 0.05 + 3 * math.sqrt(3 * studies * 0.05 * 0.95)
     assert abs(covered / intervals - 0.95) < 4 * math.sqrt(0.95 * 0.05 / (studies * 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", [0.0, 0.1])
+def test_with_true_effects_and_runs_missing_the_intervals_cover_them(lost: float) -> None:
+    generator = np.random.default_rng(11)
+    truth = {"norm=post": 0.05, "pos=none": -0.02, "pos=none × norm=post": 0.03}
+    covered = dict.fromkeys(truth, 0)
+    told = dict.fromkeys(truth, 0)
+    studies = 500
+    for _ in range(studies):
+        shared = generator.normal(0, 0.1, 6)
+
+        def loss(arm: dict[str, Any], seed: int) -> float:
+            post, none = arm["norm"] == "post", arm["pos"] == "none"
+            # Main effects are averages over the other factor's levels.
+            mean = 0.035 * post - 0.035 * none + 0.03 * post * none
+            return float(2 + mean + shared[seed] + generator.normal(0, 0.02))  # noqa: B023
+
+        runs = factorial({"norm": ["pre", "post"], "pos": ["rope", "none"]}, loss, 6)
+        runs = [run for run in runs if generator.random() >= lost]
+        analysis = analyse(runs, baseline="norm=pre,pos=rope")
+        for one in (*analysis.effects, *analysis.interactions):
+            if one.difference.low is None or one.difference.high is None or one.shared < 1:
+                continue
+            if one.kind == "main" and one.cells < 2:
+                continue  # of one cell it is another quantity, and told as such
+            told[one.name] += 1
+            covered[one.name] += one.difference.low <= truth[one.name] <= one.difference.high
+    for name, count in told.items():
+        assert count > studies / 2
+        assert abs(covered[name] / count - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 / count)

@@ -52,6 +52,10 @@ def test_a_learning_rate_is_chosen_on_other_seeds_than_are_reported() -> None:
     assert rope.lr_choice == "chosen among 0.001, 0.003 on seed 0, which is not reported"
 
 
+def test_arms_that_are_not_at_their_best_learning_rate_are_said_not_to_be() -> None:
+    assert "compared at equal lr, not each at its best" in cautions(analyse(grid(CHOSEN)))
+
+
 def test_a_diverged_run_is_not_chosen() -> None:
     runs = grid(CHOSEN)
     runs[4].record["status"] = "diverged"  # rope, 0.003, seed 0

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from ablate.report.analysis import analyse
 from ablate.report.collect import load
 from ablate.report.columns import COLUMNS
 from ablate.report.command import main
+from ablate.report.diff import compare
 from ablate.report.says import sections
+from ablate.report.side_by_side import as_text
+from ablate.report.sides import Side
 from tests.report.conftest import make_record
 
 ODD = st.one_of(
@@ -50,7 +54,7 @@ def records(draw: Any) -> list[dict[str, Any]]:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(found=records(), metric=st.sampled_from([c.key for c in COLUMNS if c.better]))
 def test_any_record_can_be_analysed(
@@ -61,6 +65,9 @@ def test_any_record_can_be_analysed(
         (study / str(place)).mkdir(parents=True)
         (study / str(place) / "record.json").write_text(json.dumps(record))
     runs = [load(study / str(place)) for place in range(len(found))]
+    usable = [Side([run]) for run in runs if run.found is not None]
+    for first, second in pairwise(usable):
+        assert as_text(compare(first, second), 80)
     for chosen in (None, "lr"):
         try:
             analysis = analyse(runs, metric=metric, choose_key=chosen)
