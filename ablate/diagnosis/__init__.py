@@ -16,11 +16,11 @@ RULES: tuple[Rule, ...] = (
     start.first_loss,
     start.collapse,
     start.growth,
+    beyond.order,
     training.curve,
     training.idle_depth,
     training.sharp_attention,
     training.evaluation_gap,
-    beyond.order,
     beyond.length,
 )
 

@@ -46,11 +46,15 @@ def first_loss(record: Record) -> Finding | None:
 
 
 def collapse(record: Record) -> Finding | None:
-    """Tokens that have become alike, or a gradient that does not reach the first blocks."""
-    alike = profile(record, "token_cosine", "last")
+    """Tokens that the depth makes alike, or a gradient that does not reach the first blocks.
+
+    Tokens that only training has made alike are a sign of too high a learning rate.
+    """
+    both = [profile(record, "token_cosine", when)[-1:] for when in ("first", "last")]
+    alike = [value for values in both for value in values if value is not None]
     ratio = gradient_ratio(record)
     seen = []
-    if alike and alike[-1] is not None and alike[-1] > ALIKE and at_unigram(record):
+    if len(alike) == 2 and min(alike) > ALIKE and at_unigram(record):
         seen.append(f"mean cosine between tokens {alike[-1]:.3f} after the last block")
     if ratio is not None and ratio < VANISHED:
         seen.append(f"gradient at the first block's input {ratio:.1e} of that at the last's")

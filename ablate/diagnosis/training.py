@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ablate.diagnosis.beyond import order
 from ablate.diagnosis.finding import Finding, Record, chosen, number, profile
 from ablate.diagnosis.start import collapse
 from ablate.labels import SPIKE_SIGMAS, still_falling
@@ -20,7 +21,7 @@ def curve(record: Record) -> Finding | None:
     name = label if label in ("stuck", "unstable", "diverged") else "spike" if spikes else None
     if name is None:
         return None
-    if name == "stuck" and collapse(record):
+    if name == "stuck" and (collapse(record) or order(record)):
         return None  # that is why
     cause, advice = why(record, name)
     return Finding(name, "; ".join(evidence(record, name, spikes)), cause, advice)
