@@ -8,6 +8,23 @@ import pytest
 from ablate import cli
 from tests.conftest import TINY, Command, later_wins
 
+OWN_TASK = """
+import numpy as np
+from ablate.data.generated.base import OWN, Example, GeneratedTask, Layout, asked
+
+
+class Longest(GeneratedTask):
+    name = "longest"
+
+    def __init__(self, *, symbols: int, **sizes: int) -> None:
+        layout, options = Layout(fixed=1, each=1, smallest=1), {"symbols": symbols}
+        super().__init__(layout=layout, words=symbols, options=options, **sizes)
+
+    def example(self, size: int, random: np.random.Generator) -> Example:
+        text = OWN + random.integers(0, self.options["symbols"], size)
+        return asked(text, text.max(keepdims=True), end=False)
+"""
+
 
 @pytest.fixture
 def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -74,3 +91,19 @@ def test_a_task_that_does_not_fit_is_refused_before_anything_is_made(
     told = capsys.readouterr().err
     assert "task=passkey: passkey needs at least 11 tokens, more than seq_len=8" in told
     assert list(within.iterdir()) == []
+
+
+def test_a_task_of_ones_own_is_a_class_and_a_file(
+    within: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (within / "my_own_task.py").write_text(OWN_TASK)
+    (within / "mine" / "task").mkdir(parents=True)
+    text = "# The largest. | max x | nobody\n_target_: my_own_task.Longest\nsymbols: 5\n"
+    (within / "mine" / "task" / "longest.yaml").write_text(text)
+    monkeypatch.syspath_prepend(within)
+    line = later_wins(*TINY, "depth=1", "task=longest", "task.symbols=7")
+    assert cli.main(["check", "--config-dir", "mine", *line, "--json"]) == 0
+    (cell,) = json.loads(capsys.readouterr().out)["cells"]
+    assert cell["ok"]
+    assert cli.main(["check", "--config-dir", "mine", "task=longest", "task.symbol=7"]) == 2
+    assert "symbol" in capsys.readouterr().err

@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from ablate.data.generated.base import (
-    OWN,
-    Example,
-    GeneratedTask,
-    Layout,
-    asked,
-)
+from ablate.data.generated.base import OWN, Example, GeneratedTask, Layout, asked
 
 PLUS = OWN + 10
 """The token between the numbers of an addition; digits stand before it."""
@@ -22,14 +16,12 @@ class Parity(GeneratedTask):
 
     name = "parity"
 
-    def __init__(self, *, seq_len: int, batch_size: int, seed: int) -> None:
+    def __init__(self, **sizes: int) -> None:
         super().__init__(
             layout=Layout(fixed=1, each=1, smallest=1),
             words=2,
             options={},
-            seq_len=seq_len,
-            batch_size=batch_size,
-            seed=seed,
+            **sizes,
         )
 
     def example(self, size: int, random: np.random.Generator) -> Example:
@@ -46,16 +38,12 @@ class Addition(GeneratedTask):
 
     name = "addition"
 
-    def __init__(
-        self, *, seq_len: int, batch_size: int, seed: int, least_first: bool = True
-    ) -> None:
+    def __init__(self, *, least_first: bool, **sizes: int) -> None:
         super().__init__(
             layout=Layout(fixed=3, each=3, smallest=1),
             words=11,
             options={"least_first": least_first},
-            seq_len=seq_len,
-            batch_size=batch_size,
-            seed=seed,
+            **sizes,
         )
         self.least_first = least_first
 

@@ -62,7 +62,7 @@ class GeneratedTask(Task):
     length end with a token that is trained, and left out of every accuracy.
 
     A new task is a class with `name` and `example` and a YAML that names it; `options` are those
-    of its constructor, `words` the number of tokens of its own.
+    of its constructor, `words` the number of tokens of its own, and `sizes` are passed on.
     """
 
     causal = True

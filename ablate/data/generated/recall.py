@@ -26,9 +26,7 @@ class AssociativeRecall(GeneratedTask):
         pairs: int,
         keys: int,
         values: int,
-        seq_len: int,
-        batch_size: int,
-        seed: int,
+        **sizes: int,
     ) -> None:
         at_least(1, pairs=pairs)
         at_least(2, keys=keys, values=values)
@@ -38,9 +36,7 @@ class AssociativeRecall(GeneratedTask):
             layout=Layout(fixed=2 * pairs - 1, each=2, smallest=pairs),
             words=keys + values,
             options={"pairs": pairs, "keys": keys, "values": values},
-            seq_len=seq_len,
-            batch_size=batch_size,
-            seed=seed,
+            **sizes,
         )
         self.pairs, self.keys, self.values = pairs, keys, values
 
@@ -67,15 +63,13 @@ class Induction(GeneratedTask):
 
     name = "induction"
 
-    def __init__(self, *, symbols: int, seq_len: int, batch_size: int, seed: int) -> None:
+    def __init__(self, *, symbols: int, **sizes: int) -> None:
         at_least(2, symbols=symbols)
         super().__init__(
             layout=Layout(fixed=-1, each=2, smallest=2),
             words=symbols,
             options={"symbols": symbols},
-            seq_len=seq_len,
-            batch_size=batch_size,
-            seed=seed,
+            **sizes,
         )
         self.symbols = symbols
 
@@ -113,17 +107,13 @@ class Passkey(GeneratedTask):
 
     name = "passkey"
 
-    def __init__(
-        self, *, digits: int, filler: int, seq_len: int, batch_size: int, seed: int
-    ) -> None:
+    def __init__(self, *, digits: int, filler: int, **sizes: int) -> None:
         at_least(1, digits=digits, filler=filler)
         super().__init__(
             layout=Layout(fixed=2 * digits + 1, each=1, smallest=0),
             words=11 + filler,
             options={"digits": digits, "filler": filler},
-            seq_len=seq_len,
-            batch_size=batch_size,
-            seed=seed,
+            **sizes,
         )
         self.digits, self.filler = digits, filler
 

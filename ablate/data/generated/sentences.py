@@ -23,14 +23,12 @@ class WordOrder(GeneratedTask):
 
     name = "word_order"
 
-    def __init__(self, *, seq_len: int, batch_size: int, seed: int) -> None:
+    def __init__(self, **sizes: int) -> None:
         super().__init__(
             layout=Layout(fixed=1, each=1, smallest=3),
             words=len(WORDS) + 2,
             options={},
-            seq_len=seq_len,
-            batch_size=batch_size,
-            seed=seed,
+            **sizes,
         )
 
     def example(self, size: int, random: np.random.Generator) -> Example:

@@ -13,15 +13,13 @@ class StringTask(GeneratedTask):
     Symbols are drawn uniformly and independently; n grows with the length asked for.
     """
 
-    def __init__(self, *, symbols: int, seq_len: int, batch_size: int, seed: int) -> None:
+    def __init__(self, *, symbols: int, **sizes: int) -> None:
         at_least(2, symbols=symbols)
         super().__init__(
             layout=Layout(fixed=1, each=2, smallest=1),
             words=symbols,
             options={"symbols": symbols},
-            seq_len=seq_len,
-            batch_size=batch_size,
-            seed=seed,
+            **sizes,
         )
         self.symbols = symbols
 

@@ -1,5 +1,8 @@
 """What holds for every generated task: batches from a seed, room, padding, frequencies, names."""
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 from generated_parts import NAMES, choice, made
@@ -162,3 +165,8 @@ def test_no_two_tasks_are_the_same() -> None:
 def test_a_mistake_is_told_in_words(name: str, options: dict, told: str) -> None:
     with pytest.raises(UserError, match=told):
         made(name, **options)
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "base", "recall", "sentences", "strings"])
+def test_the_examples_in_docstrings(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"ablate.data.generated.{name}")).failed == 0
