@@ -15,7 +15,7 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig
 
-from ablate.catalogue import config_folder
+from ablate.catalogue import COMPONENTS, config_folder
 from ablate.config import resolved, typed
 from ablate.identity import Chosen, chosen_in
 
@@ -67,9 +67,36 @@ class Bases:
         return not special and not any((folder / key).is_dir() for folder in self._folders)
 
     def of(self, choices: Sequence[Override]) -> Base:
-        """The base of these choices; raises what Hydra raises."""
+        """The base of these choices; raises what Hydra raises.
+
+        Where several groups are chosen from, each choice is composed with all others at their
+        defaults, and the base put together: a sweep has as many bases as the product of its
+        choices, but only as many of these as their sum.
+        """
+        apart = [override for override in choices if self._is_apart(override)]
+        rest = [override for override in choices if override not in apart]
+        if len(apart) < 2 or any(override.package is not None for override in rest):
+            return self._compose(choices)
+        base = self._compose(rest)
+        config, chosen = copy.deepcopy(base.config), dict(base.chosen.choices)
+        for override in apart:
+            group = override.key_or_group
+            alone = self._compose([*rest, override])
+            config[group], chosen[group] = alone.config[group], alone.chosen.choices[group]
+        return Base(config, Chosen(chosen, base.chosen.nested))
+
+    def _compose(self, choices: Sequence[Override]) -> Base:
         lines = tuple(str(override.input_line) for override in choices)
         if lines not in self._composed:
             whole = compose("run", [*lines, *self._search], return_hydra_config=True)
             self._composed[lines] = Base(typed(whole), chosen_in(whole))
         return self._composed[lines]
+
+    def _is_apart(self, override: Override) -> bool:
+        """Whether an override chooses a file that says nothing of other groups."""
+        group, name = override.key_or_group, override.get_value_element_as_str().strip("'\"")
+        if group not in COMPONENTS or override.package is not None or self.is_value(override):
+            return False
+        files = [folder / group / f"{name}.yaml" for folder in self._folders]
+        text = next((file.read_text(encoding="utf-8") for file in files if file.is_file()), None)
+        return text is not None and "@package" not in text and "defaults:" not in text

@@ -20,6 +20,8 @@ CHOICES = {
     "warmup": ["none", "linear"],
     "corpus": ["stdlib", "docs", "wikitext2"],
     "size": ["null", "tiny", "deep"],
+    "init": ["gpt2", "nowhere"],
+    "experiment": ["deep_post", "llama_style"],
     "pos@pos.inner": ["alibi"],
     "hydra.verbose": ["true"],
     "hydra": ["3"],
