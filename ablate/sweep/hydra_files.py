@@ -31,7 +31,7 @@ def write_hydra_files(directory: Path, overrides: Sequence[str], folders: Sequen
     folder.mkdir(exist_ok=True)
     for name, content in (
         ("config", whole),
-        ("hydra", hydra),
+        ("hydra", OmegaConf.create({"hydra": hydra})),
         ("overrides", OmegaConf.create(list(overrides))),
     ):
         (folder / f"{name}.yaml").write_text(OmegaConf.to_yaml(content), encoding="utf-8")
