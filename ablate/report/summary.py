@@ -89,10 +89,9 @@ def measured(column: Column, runs: Iterable[Run]) -> bool:
 
 def legend(table: Table) -> list[str]:
     """Return a line for each kind of column, with its unit."""
+    columns = columns_shown(table)
     lines = [
-        f"{_heading(column)}: {column.meaning}"
-        for column in columns_shown(table)
-        if column.panel != LENGTH
+        f"{_heading(column)}: {column.meaning}" for column in columns if column.panel != LENGTH
     ]
     unigram = distinct(
         f"{loss:.3f}" for loss in _known(run.record["loss"]["unigram"] for run in shown(table))
@@ -110,7 +109,7 @@ def legend(table: Table) -> list[str]:
         "acc. at: share of the same held-out targets predicted right with L to 8L tokens of"
         " context, trained at L; undef.: the scheme cannot do that length"
     )
-    if any(column.optional for column in columns_shown(table)):
+    if any(column.optional for column in columns):
         lines.append(
             "exact at: share of a generated task's examples of L to 8L tokens whose whole answer is"
             " right, the end token aside; acc. at is then the share of answer tokens"
@@ -124,7 +123,8 @@ def _heading(column: Column) -> str:
 
 def notes(table: Table) -> list[str]:
     """Return what a reader must know of this table's means and intervals, if it applies."""
-    cells = [(row, row.cells[column.key]) for row in table.rows for column in columns_shown(table)]
+    columns = columns_shown(table)  # once: it looks into every record
+    cells = [(row, row.cells[column.key]) for row in table.rows for column in columns]
     lines = []
     if any(cell.interval.half_width is not None for _, cell in cells):
         lines.append(

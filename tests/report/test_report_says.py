@@ -1,6 +1,8 @@
 """What the report says on the command line: sections, options, formats, and in how many lines."""
 
+import cProfile
 import json
+import pstats
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -140,6 +142,21 @@ def test_no_line_is_wider_than_the_terminal(
     monkeypatch.setenv("COLUMNS", str(width))
     out = report(capsys, study, "--ledger")
     assert max(map(len, out.split("What it says")[1].splitlines())) <= width
+
+
+def test_the_work_grows_in_proportion_to_the_runs(
+    capsys: pytest.CaptureFixture[str], outputs: Path, add_run: Factory
+) -> None:
+    def calls(study: str, arms: int) -> int:
+        for arm in range(arms):
+            for seed in range(2):
+                add_run({"lr": (arm + 1) / 1e4, "depth": 4}, study=study, seed=seed)
+        profile = cProfile.Profile()
+        profile.runcall(report, capsys, outputs / study)
+        return pstats.Stats(profile).total_calls
+
+    few, many = calls("few", 25), calls("many", 100)
+    assert many < 5 * few
 
 
 @pytest.mark.parametrize(
