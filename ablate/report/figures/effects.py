@@ -82,7 +82,8 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
     axes.axvspan(-analysis.margin, analysis.margin, color=FAINT, linewidth=0, zorder=0.5)
     axes.axvline(0, color=SOFT, linewidth=0.8, zorder=1)
     for place, one in enumerate(rows):
-        found, colour = one.difference, DECIDED.get(one.verdict, INK)
+        found = one.difference
+        colour = INK if one.kind == "interaction" else DECIDED.get(one.verdict, INK)
         if found.low is not None and found.high is not None:
             axes.plot([found.low, found.high], [place] * 2, color=colour, linewidth=1.5)
         hollow = one.verdict not in DECIDED
@@ -101,7 +102,7 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
             xycoords=("axes fraction", "data"),
             va="center",
             fontsize=7,
-            color=SOFT if hollow else colour,
+            color=SOFT if hollow else INK,
         )
     axes.set_yticks(range(len(rows)), [_name(one) for one in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -116,4 +117,4 @@ def _word(one: Contrast) -> str:
 
 
 def _name(one: Contrast) -> str:
-    return shortened(one.name if one.kind != "main" else f"{one.name} − {one.against}", 40)
+    return shortened(one.name if one.kind != "main" else f"{one.name} − {one.against}", 46)

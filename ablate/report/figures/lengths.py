@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 QUANTITIES = (
     ("accuracy", "accuracy"),
     ("exact", "exact match"),
-    ("nll", "nll, nats per token"),
+    ("nll", "nll, nats"),
 )
 
 

@@ -77,7 +77,7 @@ def _draw_curves(view: View, plan: Layout, found: dict[int, Curve]) -> "Figure":
         axes.set_xlabel("step")
         for one in reversed(panel.series):
             _draw_curve(axes, plan, one, found[id(one)])
-    name_rows(row, "loss, nats per token")
+    name_rows(row, "training loss, nats")
     _levels(row, view, [point for curve in found.values() for point in curve])
     legend(figure, plan)
     return figure

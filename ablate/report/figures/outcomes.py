@@ -90,7 +90,7 @@ def _draw(cells: Cells, rows: list[str], columns: list[str]) -> "Figure":
     axes.set_xlim(0, len(across))
     axes.set_ylim(len(down), 0)
     spots = [place + 0.5 for place in range(len(across))]
-    names = [shortened("\n".join(value), 24) for value in across]
+    names = ["\n".join(shortened(part, 16) for part in value) for value in across]
     axes.set_xticks(spots, names if columns else [""] * len(across))
     axes.set_yticks(
         [place + 0.5 for place in range(len(down))],

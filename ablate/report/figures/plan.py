@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ablate.report.figures.look import DASHES, GREY, INK, Look
-from ablate.report.figures.view import LINES, PANELS, Panel, Series, View, in_turn
+from ablate.report.figures.view import (
+    LINES,
+    PANELS,
+    Panel,
+    Series,
+    View,
+    in_turn,
+    number_first,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,37 +43,56 @@ def layout(view: View, panel_keys: Sequence[str] | None = None) -> Layout:
     that makes more panels or lines than can be read, the best arms stand out by name and the
     others are grey.
     """
-    colour = view.colour_key
-    if panel_keys is not None:
-        colour = next((key for key in view.keys if key not in panel_keys), colour)
-    rest = [key for key in view.keys if key != colour]
-    by = rest if panel_keys is None else [key for key in panel_keys if key in view.keys]
+    colour, by, finer = _roles(view, panel_keys)
     panels = view.panels(by)
-    told_by_colour = max((len(panel.series) for panel in panels), default=0)
     values = view.values(colour) if colour else []
     if len(panels) > PANELS:
         return _best(view, [Panel("", view.series)])
-    if len(values) > LINES or told_by_colour > max(LINES, len(values)):
+    most = max((len(panel.series) for panel in panels), default=0)
+    if len(values) > LINES or most > max(LINES, len(values)):
         return _best(view, panels)
+    return _whole(view, panels, colour, by, finer)
+
+
+def _roles(view: View, panel_keys: Sequence[str] | None) -> tuple[str | None, list[str], list[str]]:
+    """Return the key that colours tell, the keys that panels tell, and those that dashes tell."""
+    colour = view.colour_key
+    if panel_keys is not None:
+        colour = next((key for key in view.keys if key not in panel_keys), colour)
+        by = [key for key in panel_keys if key in view.keys]
+        return colour, by, [key for key in view.keys if key not in (colour, *by)]
+    rest = [key for key in view.keys if key != colour]
+    if len(view.panels(rest)) > PANELS:
+        for key in sorted(rest, key=lambda key: len(view.values(key))):
+            by = [other for other in rest if other != key]
+            if len(view.values(key)) <= len(DASHES) and len(view.panels(by)) <= PANELS:
+                return colour, by, [key]
+    return colour, rest, []
+
+
+def _whole(
+    view: View, panels: list[Panel], colour: str | None, by: list[str], finer: list[str]
+) -> Layout:
+    """The layout in which every series has its look."""
     looks = view.looks(colour)
     found: dict[int, Look | None] = {}
-    legend: dict[str, Look] = {}
-    finer = [key for key in rest if key not in by]
-    for panel in panels:
-        places: dict[str, int] = {}
-        for one in sorted(panel.series, key=lambda one: one.told(finer)):
-            base = looks[one.keys[colour]] if colour else Look(INK, "solid", "o")
-            if finer:
-                place = places.setdefault(one.told(finer), len(places))
-                base = Look(base.colour, DASHES[place % len(DASHES)], base.marker)
-            found[id(one)] = base
-            key = "  ".join(filter(None, (one.keys[colour] if colour else "", one.told(finer))))
-            legend.setdefault(key, base)
-    order = {value: place for place, value in enumerate(values)}
-    entries = sorted(legend.items(), key=lambda item: order.get(item[0].split("  ")[0], 0))
+    legend: dict[tuple[int, int], tuple[str, Look]] = {}
+    places = {value: place for place, value in enumerate(view.values(colour) if colour else [])}
+    dashes: dict[str, int] = {}
+    for one in sorted(view.series, key=lambda one: [number_first(one.keys[k]) for k in finer]):
+        told = one.keys[colour] if colour else ""
+        look = looks[told] if colour else Look(INK, "solid", "o")
+        if finer:
+            dash = dashes.setdefault(one.told(finer), len(dashes))
+            look = Look(look.colour, DASHES[dash % len(DASHES)], look.marker)
+            told = f"{told}  {one.told(finer)}"
+        found[id(one)] = look
+        spot = (places.get(one.keys[colour], 0) if colour else 0, dashes.get(one.told(finer), 0))
+        legend.setdefault(spot, (told, look))
     across = len(view.values(by[-1])) if len(by) > 1 else 0
-    whole = len(panels) % across == 0 and 1 < across <= 4 if across else False
-    return Layout(panels, found, entries, colour or "", 0, across if whole else 0)
+    even = 1 < across <= 4 and len(panels) % across == 0
+    entries = [legend[spot] for spot in sorted(legend)]
+    return Layout(panels, found, entries, colour or "", 0, across if even else 0)
 
 
 def _best(view: View, panels: list[Panel]) -> Layout:
@@ -81,9 +109,10 @@ def _best(view: View, panels: list[Panel]) -> Layout:
         same = sum(other.colour == look.colour for _, other in legend)
         look = Look(look.colour, DASHES[same % len(DASHES)], look.marker)
         found[id(one)] = look
-        legend.append((one.told(view.keys), look))
-    named = f"best {len(chosen)}" if len(panels) == 1 else "best of each panel"
-    return Layout(panels, found, legend, named, len(view.series) - len(chosen))
+        legend.append((shortened("  ".join(one.keys[key] for key in view.keys), 46), look))
+    which = f"best {len(chosen)}" if len(panels) == 1 else "best of each panel"
+    title = f"{which}:  {'  '.join(view.keys)}"
+    return Layout(panels, found, legend, title, len(view.series) - len(chosen))
 
 
 def legend(figure: "Figure", layout: Layout, extra: Sequence[tuple[Any, str]] = ()) -> None:

@@ -66,7 +66,7 @@ def _losses(one: Series) -> list[float]:
 def _draw(plan: Layout, sweeps: dict[int, Sweep]) -> "Figure":
     figure, (row,) = grid(len(plan.panels), height=2.2, across=plan.across)
     row[0].set_xscale("log")
-    name_rows(row, "validation loss, nats per token")
+    name_rows(row, "validation loss, nats")
     lost = False
     for axes, panel in zip(row, plan.panels, strict=True):
         name_panel(axes, panel.title)

@@ -13,7 +13,7 @@ PLACEMENT = "norm"
 PANELS = 9  # more small multiples than this cannot be read
 LINES = 8  # more colours than this cannot be told apart
 NAMES = frozenset(("study", "arm"))  # they tell rows apart where no setting does
-LONGEST = 34
+LONGEST = 44
 
 
 @dataclass(frozen=True)

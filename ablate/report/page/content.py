@@ -115,7 +115,7 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
         title=clean(", ".join(studies[:4]) + (", …" if len(studies) > 4 else "")),
         facts=[first.partition(": ")[2] or first, *facts],
         question=_question(analysis),
-        answers=answers(analysis.sentences),
+        answers=answers(analysis.sentences) if len(analysis.arms) > 1 else [],
         cautions=[one.text for one in analysis.sentences if one.kind == "caution"],
         figures=[
             Illustration(one.name, one.title, clean(one.caption), inline(one))
@@ -139,8 +139,8 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
 
 def _question(analysis: Analysis) -> str:
     factors = [key for key in analysis.factors if "." not in key] or list(analysis.factors)
-    if not factors:
-        return f"One configuration. Measure: {analysis.meaning}."
+    if len(analysis.arms) < 2:
+        return "One configuration: there is nothing to compare it with yet."
     named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
     verb = "does" if len(factors) == 1 else "do"
     return (
