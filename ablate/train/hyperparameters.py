@@ -9,6 +9,8 @@ import json
 import time
 from typing import TYPE_CHECKING
 
+from ablate.labels import LABELS
+
 if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
@@ -22,16 +24,24 @@ TICKED = {"pos", "norm", "depth", "lr", "seed"}
 FIRST_LOSS = "results/first loss"
 EXCESS = "results/first loss minus ln V"
 FIRST_RATIO = "results/gradient of first over last block at step 1"
+FINAL = "results/final training loss"
 ACCURACY = "results/accuracy at {}"
+RETENTION = "results/retention at {}"
+SPIKES = "results/share of steps that are spikes"
+LABEL = "results/label"
 VALIDATION = "loss/validation"
 
 # Result columns: the tag whose last value is shown, and its heading.
 COLUMNS = {
     FIRST_LOSS: "first loss",
     EXCESS: "first loss - ln V",
+    FINAL: "training loss",
     VALIDATION: "validation loss",
+    LABEL: "label: " + ", ".join(f"{number} {name}" for number, name in enumerate(LABELS)),
     FIRST_RATIO: "gradient ratio",
+    SPIKES: "spikes",
     **{ACCURACY.format(context): f"accuracy {context}" for context in ("L", "2L", "4L", "8L")},
+    **{RETENTION.format(context): f"retention {context}" for context in ("2L", "4L", "8L")},
 }
 
 STATUS = {

@@ -2,18 +2,31 @@
 
 import math
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 from tensorboard.compat.proto.summary_pb2 import Summary
 from torch.utils.tensorboard import SummaryWriter
 
+from ablate.labels import LABELS
 from ablate.train import pictures
+from ablate.train.board_tags import (
+    BY_CONTEXT,
+    BY_DEPTH,
+    LAYOUT,
+    OVER_TRAINING,
+    diagnosis,
+    has_profile,
+    quantities,
+)
 from ablate.train.hyperparameters import (
     ACCURACY,
     EXCESS,
+    FINAL,
     FIRST_LOSS,
     FIRST_RATIO,
+    LABEL,
+    RETENTION,
+    SPIKES,
     VALIDATION,
     session_end,
     session_start,
@@ -24,21 +37,6 @@ from ablate.train.summary import block_ratio, context, summary_lines
 EVENTS = "events.out.tfevents.*"
 END_SUFFIX = ".end"
 FLUSH_EVERY = 5  # seconds until an event can be seen, as often as the page reloads
-
-BLOCKS = "per-block gradients"
-BY_DEPTH = f"{BLOCKS}/by depth"
-OVER_TRAINING = f"{BLOCKS}/over training"
-
-# Charts that the Custom Scalars page draws from several tags.
-LAYOUT = {
-    "loss": {
-        "loss, unigram loss and ln V": [
-            "Multiline",
-            ["loss/train", "loss/validation", "reference/unigram loss", "reference/ln V"],
-        ]
-    },
-    BLOCKS: {kind: ["Multiline", [f"{BLOCKS} {kind}/.*"]] for kind in ("parameters", "inputs")},
-}
 
 
 class TensorBoard(Listener):
@@ -115,24 +113,29 @@ class TensorBoard(Listener):
             self._image(OVER_TRAINING, pictures.over_training(self._profiles), step)
         text = "\n".join(f"- {line}" for line in summary_lines(record, self._directory))
         self._writer.add_text("run/summary", text, step)
+        self._writer.add_text("run/diagnosis", diagnosis(record), step)
         self._add(session_end(record["status"]), 0)
         self._writer.close()
         self._writer = None
 
     def _results(self, record: dict, step: int) -> None:
-        extrapolation = record.get("extrapolation") or {"lengths": []}
-        for i, length in enumerate(extrapolation["lengths"]):
-            accuracy, nll = extrapolation["accuracy"][i], extrapolation["nll"][i]
-            if accuracy is not None:
-                name = context(length, extrapolation["train_length"])
-                self._scalars({ACCURACY.format(name): accuracy}, step)
-                self._scalars({"results/accuracy by context tokens": accuracy}, length)
-            if nll is not None:
-                self._scalars({"results/loss by context tokens": nll}, length)
-        for i, exact in enumerate(extrapolation.get("exact", [])):
-            if exact is not None:
-                length = extrapolation["lengths"][i]
-                self._scalars({"results/exact match by tokens": exact}, length)
+        loss = record["loss"]
+        scalars = {FINAL: loss.get("final"), SPIKES: loss.get("spike_score")}
+        if record["label"] is not None:
+            scalars[LABEL] = LABELS.index(record["label"])
+        self._scalars({tag: v for tag, v in scalars.items() if v is not None}, step)
+        found = record.get("extrapolation") or {"lengths": []}
+        for i, length in enumerate(found["lengths"]):
+            name = context(length, found["train_length"])
+            for tag, values, place in (
+                (ACCURACY.format(name), "accuracy", step),
+                (RETENTION.format(name), "retention", step),
+                (BY_CONTEXT.format("accuracy"), "accuracy", length),
+                (BY_CONTEXT.format("exact match"), "exact", length),
+                (BY_CONTEXT.format("loss"), "nll", length),
+            ):
+                if values in found and found[values][i] is not None:
+                    self._scalars({tag: found[values][i]}, place)
 
     def _scalars(self, scalars: dict[str, float | None], step: int) -> None:
         summary = Summary()
@@ -150,24 +153,3 @@ class TensorBoard(Listener):
         if self._writer is None or self._writer.file_writer is None:
             raise RuntimeError("TensorBoard heard of an event outside of a run")
         self._writer.file_writer.add_summary(summary, step)
-
-
-def has_profile(line: dict) -> bool:
-    """Whether a line brings the gradient norms by block; one for a validation loss may not."""
-    return "gradients" in line and len(line["gradients"]["parameters"]) > 0
-
-
-def quantities(line: dict) -> Iterator[tuple[str, float | None]]:
-    """List the numbers of a logged line under their tags, blocks in an order that sorts."""
-    yield "loss/train", line["loss"]
-    yield "optimizer/lr", line["lr"]
-    yield "optimizer/grad_norm", line["grad_norm"]
-    yield "optimizer/clipped", float(line["clipped"])
-    yield "speed/tokens_per_second", line["tokens_per_second"]
-    if not has_profile(line):
-        return
-    for kind, norms in line["gradients"].items():
-        yield f"{BLOCKS}/first over last block, {kind}", block_ratio(norms)
-        digits = max(2, len(str(len(norms))))
-        for block, norm in enumerate(norms, start=1):
-            yield f"{BLOCKS} {kind}/block {block:0{digits}d}", norm

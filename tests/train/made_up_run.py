@@ -68,7 +68,9 @@ def finished(**changes: Any) -> dict[str, Any]:
             "unigram_train": UNIGRAM,
             "first": 5.68,
             "excess": 5.68 - UNIFORM,
+            "final": 2.251,
             "validation": 2.312,
+            "spike_score": 0.025,
         },
         "gradients": {"parameters_first": [0.2, 0.3, 0.4], "inputs_first": [0.01, 0.02, 0.04]},
         "extrapolation": {
@@ -76,6 +78,7 @@ def finished(**changes: Any) -> dict[str, Any]:
             "lengths": [32, 64, 128, 256, 512],
             "accuracy": [0.31, 0.33, 0.25, None, None],
             "nll": [2.4, 2.3, 3.0, None, None],
+            "retention": [0.9, 1.0, 0.6, None, None],
         },
         "timing": {"seconds": 61.2, "tokens_per_second": 12300.0},
     }
@@ -96,6 +99,15 @@ def line(step: int, depth: int = 3, **changes: Any) -> dict[str, Any]:
         "grad_norm": 1.5,
         "clipped": False,
         "gradients": {"parameters": norms, "inputs": [norm / 10 for norm in norms]},
+        "instruments": {
+            "stream_rms": [1.0 + block for block in range(depth)],
+            "token_cosine": [0.5] * depth,
+            "attention_max": [[3.0, 4.0 + block] for block in range(depth)],
+            "attention_entropy": [[1.0, 2.0]] * depth,
+            "update_ratio": [0.01] * depth,
+            "logit_scale": 0.55,
+            "logit_max": 2.5,
+        },
         "seconds": 0.1 * step,
         "tokens_per_second": 10240.0,
     }

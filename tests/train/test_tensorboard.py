@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tensorboard.plugins.hparams import (
 )
 
 from ablate.train import pictures
+from ablate.train.board_tags import LAYOUT, diagnosis
 from ablate.train.hyperparameters import COLUMNS, hyperparameters
 from ablate.train.tensorboard import TensorBoard
 
@@ -98,6 +100,13 @@ def test_the_values_arrive(run: Path) -> None:
         "speed/tokens_per_second": 10240.0,
         "per-block gradients parameters/block 02": line["gradients"]["parameters"][1],
         "per-block gradients/first over last block, parameters": 0.14 / 0.34,
+        "state/logit scale": 0.55,
+        "state/largest logit": 2.5,
+        "state/stream rms after the last block": 3.0,
+        "state/cosine between tokens after the last block": 0.5,
+        "state/largest attention logit": 6.0,
+        "state/mean attention entropy": 1.5,
+        "state/mean update to weight ratio": 0.01,
     }.items():
         curve = scalars(run, tag)
         assert curve[40] == pytest.approx(value), tag
@@ -113,6 +122,42 @@ def test_accuracy_is_drawn_over_context_and_an_undefined_one_is_left_out(run: Pa
     tags = read(run).Tags()["scalars"]
     assert "results/accuracy at 2L" in tags
     assert "results/accuracy at 4L" not in tags
+
+
+def test_results_stand_at_the_last_step_a_label_as_its_number(run: Path) -> None:
+    for tag, value in {
+        "results/final training loss": 2.251,
+        "results/share of steps that are spikes": 0.025,
+        "results/label": 0.0,
+        "results/accuracy at L": 0.33,
+        "results/retention at 2L": 0.6,
+    }.items():
+        assert scalars(run, tag) == {40: pytest.approx(value)}, tag
+    assert "results/retention at 4L" not in read(run).Tags()["scalars"]
+
+
+def test_the_layout_draws_only_what_is_there(run: Path) -> None:
+    tags = read(run).Tags()["scalars"]
+    for charts in LAYOUT.values():
+        for name, (kind, patterns) in charts.items():
+            assert kind == "Multiline"
+            for pattern in patterns:
+                assert any(re.fullmatch(pattern, tag) for tag in tags), f"{name}: {pattern}"
+
+
+def test_the_diagnosis_is_a_table_of_text(tmp_path: Path) -> None:
+    finding = {"name": "stuck", "evidence": "a | b", "cause": "lr", "advice": "less"}
+    write(tmp_path / "sick", diagnosis=[finding])
+    write(tmp_path / "well", diagnosis=[])
+
+    def text(directory: Path) -> str:
+        (event,) = read(directory).Tensors("run/diagnosis/text_summary")
+        return event.tensor_proto.string_val[0].decode()
+
+    assert text(tmp_path / "sick").endswith("| stuck | a \\| b | lr | less |")
+    assert text(tmp_path / "well") == "nothing found"
+    assert "nothing found" in diagnosis(made_up_run.finished(diagnosis=None))
+    assert diagnosis(made_up_run.finished(status="failed")) == "not diagnosed"
 
 
 def test_pictures_of_the_gradient_norms(run: Path) -> None:
