@@ -169,9 +169,10 @@ def outer(fault: str, folder: Path, act: Callable[[subprocess.Popen[str], Sweep]
     process = sweep.start()
     sweep.wait_for_steps(2)
     notes = act(process, sweep)
-    process.communicate(timeout=PATIENCE)
     after = gone_after(process.pid)
-    return healed(fault, sweep, 4, f"{notes}exit code {process.returncode}, {after:.1f} s to empty")
+    process.communicate(timeout=PATIENCE)
+    notes += f"exit code {process.returncode}, no process left after {after:.1f} s"
+    return healed(fault, sweep, 4, notes)
 
 
 def interrupt(process: subprocess.Popen[str], sweep: Sweep) -> str:
