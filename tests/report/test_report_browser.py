@@ -206,6 +206,13 @@ def test_print_is_light_and_shows_whole_tables(page: Browser) -> None:
     assert page.execute_script(shown, ".tools") == "none"
     limit = "return getComputedStyle(document.querySelector('#rows .scroll')).maxHeight"
     assert page.execute_script(limit) == "none"
+    resize(page, 760, 1000)
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 760
+    opened = "return document.querySelector('.notes').open"
+    page.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert page.execute_script(opened)
+    page.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert not page.execute_script(opened)
     pdf = base64.b64decode(page.execute_cdp_cmd("Page.printToPDF", {})["data"])
     assert pdf.startswith(b"%PDF-")
 

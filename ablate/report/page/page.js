@@ -53,3 +53,17 @@ for (const list of document.querySelectorAll("[data-list]")) {
     field.addEventListener("input", () => filter(list));
   }
 }
+
+// Paper has nothing to click: what is folded above the runs is printed too.
+const folded = document.querySelectorAll(".answer details, .cards details, .notes");
+const opened = new Set();
+addEventListener("beforeprint", () => {
+  for (const fold of folded) {
+    if (!fold.open) opened.add(fold);
+    fold.open = true;
+  }
+});
+addEventListener("afterprint", () => {
+  for (const fold of opened) fold.open = false;
+  opened.clear();
+});

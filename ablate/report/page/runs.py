@@ -109,7 +109,8 @@ def _shown(record: dict[str, Any], key: str) -> Shown:
     value = BY_KEY[key].extract(record)
     if isinstance(value, Missing):
         return Shown(value.value, None)
-    return Shown(number(value, BY_KEY[key]), value)
+    whole = BY_KEY[key].decimals == 0
+    return Shown(f"{value:,.0f}" if whole else number(value, BY_KEY[key]), value)
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:
