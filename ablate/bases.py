@@ -29,6 +29,11 @@ def quoted(folder: Path) -> str:
     return f"'file://{folder}'" if "'" not in str(folder) else f'"file://{folder}"'
 
 
+def searchpath(folders: Sequence[Path]) -> list[str]:
+    """The override that makes Hydra look into the user's own folders, if there are any."""
+    return [f"hydra.searchpath=[{','.join(map(quoted, folders))}]"] if folders else []
+
+
 @dataclass(frozen=True)
 class Base:
     """A config as Hydra composes it from choices, and what these are."""
@@ -48,8 +53,7 @@ class Bases:
     """The base configs over the shipped and the user's folders, each composed once."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        search = [f"hydra.searchpath=[{','.join(map(quoted, folders))}]"]
-        self._search = search if folders else []
+        self._search = searchpath(folders)
         self._folders = [config_folder(), *folders]
         self._composed: dict[tuple[str, ...], Base] = {}
 

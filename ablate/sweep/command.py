@@ -50,6 +50,10 @@ def main(arguments: Sequence[str]) -> int:
         try:
             if pooled:
                 unrecorded = launch(plan, given.folders, stop)
+            elif names_launcher(given) and not names_sweeper(given):
+                from ablate.sweep import cluster
+
+                unrecorded = cluster.launch(plan, composer, stop)
             else:
                 start(given, stop, Tally(len(wanted)))
         except KeyboardInterrupt:
@@ -73,6 +77,16 @@ def is_pooled(given: Arguments, plan: Sequence[Planned]) -> bool:
     return timed or len(plan) > 1 or given.study is not None
 
 
+def names_launcher(given: Arguments) -> bool:
+    """Whether a launcher of Hydra is to do the runs, or a study whose runs are no product."""
+    return given.study is not None or any(w.startswith("hydra/launcher=") for w in given.overrides)
+
+
+def names_sweeper(given: Arguments) -> bool:
+    """Whether a sweeper of Hydra is to choose the runs."""
+    return any(word.startswith("hydra/sweeper=") for word in given.overrides)
+
+
 def show(given: Arguments, composer: Composer) -> int:
     """Let Hydra print what --cfg, --info and the like ask for, after our checks."""
     jobs = composer.jobs(given.overrides, sweep=given.multirun)
@@ -85,8 +99,10 @@ def show(given: Arguments, composer: Composer) -> int:
 def start(given: Arguments, stop: "Stop", tally: Tally) -> None:
     """Do all runs through Hydra; raises KeyboardInterrupt where they were stopped."""
     from ablate.sweep.job import job
+    from ablate.sweep.remote import here
 
-    hand_to_hydra(given, lambda config: job(config, stop, tally))
+    elsewhere = names_launcher(given)
+    hand_to_hydra(given, here() if elsewhere else lambda config: job(config, stop, tally))
 
 
 def hand_to_hydra(given: Arguments, task: Callable[[Any], Any]) -> int:

@@ -18,8 +18,11 @@ from ablate.train.loop import Stopped
 from ablate.train.tensorboard import TensorBoard
 
 
-def job(config: DictConfig, stop: Callable[[], bool], tally: Tally) -> float | None:
-    """Do one run, or nothing where it is finished; its validation loss, for a sweeper."""
+def job(config: DictConfig, stop: Callable[[], bool], tally: Tally | None) -> float | None:
+    """Do one run, or nothing where it is finished; its validation loss, for a sweeper.
+
+    Without a tally it is one of several whose order nobody knows.
+    """
     if stop():
         raise KeyboardInterrupt
     hydra = HydraConfig.get()
@@ -33,9 +36,9 @@ def job(config: DictConfig, stop: Callable[[], bool], tally: Tally) -> float | N
     if not is_wanted(status, order.config):
         say(f"{order.identity.name}: already {status}")
         return found["loss"]["validation"] if found else None
-    if words := tally.begin():
+    if tally and (words := tally.begin()):
         say(words)
-    brief = tally.total > 1
+    brief = tally is None or tally.total > 1
     try:
         result = execute(order, lambda order: listeners(order, brief=brief), stop)
     except Busy as busy:

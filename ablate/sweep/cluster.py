@@ -1,0 +1,112 @@
+"""The runs of a plan by a launcher of Hydra: submitit on Slurm, Ray, or another plugin."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from hydra._internal.callbacks import Callbacks
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher
+from hydra.types import HydraContext, RunMode
+
+from ablate import lock
+from ablate.bases import searchpath
+from ablate.compose import Composer
+from ablate.sweep.plan import Planned
+from ablate.sweep.remote import here
+from ablate.sweep.state import say
+
+TRIES = 2
+POLL = 0.5  # seconds between two looks at runs that other workers hold
+
+
+def launch(plan: Sequence[Planned], composer: Composer, stop: Callable[[], bool]) -> dict[str, str]:
+    """Do what is wanted of a plan; what failed without a record, by name, with the reason.
+
+    `jobs=N` hands over N runs at a time and waits for them; else all at once, and how many of them
+    start is the launcher's business. Runs whose worker is lost are handed over once more, and then
+    recorded as failed.
+    """
+    unrecorded: dict[str, str] = {}
+    waiting = [planned for planned in plan if planned.wanted()]
+    with composer.session():
+        launcher = make_launcher(waiting[0], composer)
+        for _ in range(TRIES):
+            size = waiting[0].config["jobs"] or len(waiting)
+            for first in range(0, len(waiting), size):
+                if not stop():
+                    unrecorded |= hand_over(launcher, waiting[first : first + size], first)
+            wait_for(waiting, stop)
+            waiting = [p for p in waiting if lost(p) and p.identity.name not in unrecorded]
+            if stop() or not waiting:
+                return unrecorded
+    for planned in waiting:
+        if planned.status():
+            give_up(planned)
+    return unrecorded
+
+
+def make_launcher(first: Planned, composer: Composer) -> Launcher:
+    """The launcher that the overrides of a run name; its own files go to that run's study."""
+    hydra = GlobalHydra.instance().hydra
+    assert hydra is not None
+    config = hydra.compose_config(
+        config_name="run",
+        overrides=[*first.overrides, *searchpath(composer.folders)],
+        run_mode=RunMode.MULTIRUN,
+        with_log_configuration=False,
+    )
+    context = HydraContext(config_loader=hydra.config_loader, callbacks=Callbacks(config))
+    return Plugins.instance().instantiate_launcher(
+        hydra_context=context, task_function=here(), config=config
+    )
+
+
+def hand_over(launcher: Launcher, batch: Sequence[Planned], first: int) -> dict[str, str]:
+    """Launch some runs and wait for them; failures outside of a run, by name.
+
+    A launcher raises where it cannot start, and as soon as it finds one of its workers gone.
+    """
+    jobs = [[o for o in p.overrides if not o.lstrip("+").startswith("hydra")] for p in batch]
+    try:
+        returned = launcher.launch(jobs, first)
+    except Exception as error:
+        say(f"the launcher says: {reason(error)}")
+        begun = any(planned.status() for planned in batch)
+        return {} if begun else {planned.identity.name: reason(error) for planned in batch}
+    ended = zip(batch, returned, strict=True)
+    return {p.identity.name: reason(one._return_value) for p, one in ended if broke(one)}
+
+
+def broke(returned: JobReturn) -> bool:
+    """Whether a job raised, which a run that has begun does not."""
+    return returned.status is JobStatus.FAILED
+
+
+def reason(error: BaseException) -> str:
+    """An exception in a line."""
+    return f"{type(error).__name__}: {error}".strip().split("\n")[0]
+
+
+def wait_for(plan: Sequence[Planned], stop: Callable[[], bool]) -> None:
+    """Wait until no process holds any of the runs: others go on where one worker is lost."""
+    while not stop() and any(lock.is_held(planned.directory) for planned in plan):
+        time.sleep(POLL)
+
+
+def lost(planned: Planned) -> bool:
+    """Whether a run came to no end, where nobody is at it any more.
+
+    One that is still in a queue is handed over again with those: whichever job comes second finds
+    the run done or held.
+    """
+    return planned.status() in ("running", None)
+
+
+def give_up(planned: Planned) -> None:
+    """Record that the workers of a run were lost."""
+    from ablate.sweep.recording import close_record
+
+    why = f"the worker that ran it was lost, {TRIES} times"
+    close_record(planned.config, planned.identity, planned.directory, "failed", why)

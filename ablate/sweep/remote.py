@@ -1,0 +1,55 @@
+"""A run as a worker of a launcher does it, perhaps on another machine."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ablate.compose import register
+
+
+class RemoteJob:
+    """What Hydra's launchers send to their workers.
+
+    A worker may start anywhere. Taking the job out of its envelope brings it to the folder in which
+    the command was given, so that paths mean the same and the user's classes are found, and makes
+    Hydra there know what composing a run needs.
+    """
+
+    def __init__(self, folder: Path, paths: tuple[str, ...]) -> None:
+        self.folder, self.paths = folder, paths
+
+    def __call__(self, config: DictConfig) -> float | None:
+        """Do the run; None where it was asked to stop, which its record then says."""
+        from ablate.sweep.command import Stop
+        from ablate.sweep.job import job
+
+        main = threading.current_thread() is threading.main_thread()
+        stop = Stop()
+        try:
+            if not main:  # where no signal can be caught
+                return job(config, stop, None)
+            with stop:
+                return job(config, stop, None)
+        except KeyboardInterrupt:
+            return None
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return arrive, (self.folder, self.paths)
+
+
+def here() -> RemoteJob:
+    """The job for workers that shall do as if they were here."""
+    return RemoteJob(Path.cwd(), tuple(path for path in sys.path if path))
+
+
+def arrive(folder: Path, paths: tuple[str, ...]) -> RemoteJob:
+    """Make this process one that can do the job."""
+    os.chdir(folder)
+    sys.path.extend(path for path in paths if path not in sys.path)
+    register()
+    return RemoteJob(folder, paths)
