@@ -8,7 +8,7 @@ from typing import Any
 
 from ablate.errors import UserError
 from ablate.report.collect import Run, collect, load, newest_study
-from ablate.report.columns import COLUMNS, Column
+from ablate.report.columns import COLUMNS, Column, Missing
 from ablate.report.curves import read_lines
 from ablate.report.inference import Difference, difference
 from ablate.report.ledger import FIELDS
@@ -155,13 +155,22 @@ def numbers(first: Side, second: Side) -> list[Number]:
     for column in COLUMNS:
         if not column.panel and column.key not in MORE:
             continue
-        sides = [outcomes(side.runs, column) for side in (first, second)]
-        means = [
-            over_seeds([(o.seed, "", o.value) for o in side if o.value is not None], column.scale)
-            for side in sides
-        ]
-        match = matched((-1, 1), [cells(side, []) for side in sides])
+        means = [_mean(side, column) for side in (first, second)]
+        sides = [cells(outcomes(side.runs, column), []) for side in (first, second)]
+        match = matched((-1, 1), sides)
         test = difference(match.values if column.scale == "linear" else [], MARGIN)
         if means[0].n or means[1].n:
             found.append(Number(column, means[0], means[1], test))
     return found
+
+
+def _mean(side: Side, column: Column) -> Interval:
+    """Mean over finished runs; of a single run what it measured, whatever became of it."""
+    alone = len(side.runs) == 1
+    usable = [
+        (run.record["seed"], column.extract(run.record))
+        for run in side.runs
+        if alone or not column.trained or run.record["status"] == "done"
+    ]
+    values = [(seed, "", value) for seed, value in usable if not isinstance(value, Missing)]
+    return over_seeds(values, column.scale)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ablate.report.diff import main
+from tests.conftest import TINY, Command
 
 Factory = Callable[..., Path]
 
@@ -97,6 +98,27 @@ def test_a_folder_and_another_study_may_be_named(
     out = diff(capsys, study, study / "scout" / "pos=rope,seed=0", other)
     assert "B  again/pos=rope,seed=0: done, healthy; seed 0" in out
     assert "no step that both have logged with a finite loss" in out
+
+
+def test_a_diverged_run_shows_what_it_reached_and_no_difference(
+    capsys: pytest.CaptureFixture[str], study: Path, add_run: Factory
+) -> None:
+    add_run({"pos": "alibi"}, status="diverged", loss__validation=9.5)
+    out = re.sub(" +", " ", diff(capsys, study, "pos=rope,seed=0", "pos=alibi,seed=0"))
+    assert "val. loss 2.000 9.500 – –\n" in out
+
+
+@pytest.mark.slow
+def test_the_same_run_made_twice_is_equal_to_the_bit(ablate: Command, words: Path) -> None:
+    keys = (f"corpus.files={words}", *TINY, "checkpoint.every=6", "log.every=2", "threads=1")
+    for study, pos in (("one", "rope"), ("two", "rope"), ("three", "alibi")):
+        done = ablate("run", "corpus=text", f"study={study}", f"pos={pos}", *keys)
+        assert done.returncode == 0, done.stderr
+    same = ablate("diff", "outputs/one", "outputs/two")
+    assert "width" not in same.stdout.split("Training loss")[0].partition("what differs")[2]
+    assert "to the bit: never; every logged step up to 12 is the same" in same.stdout
+    other = ablate("diff", "outputs/one", "outputs/three", "--json")
+    assert json.loads(other.stdout)["parting"]["unequal_at"] == 1
 
 
 @pytest.mark.parametrize(
