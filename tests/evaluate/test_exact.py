@@ -183,7 +183,7 @@ def test_who_is_as_good_at_every_length_tolerates_and_who_gets_worse_does_not() 
 
 
 def test_memory_is_bounded_and_the_caller_can_stop_it() -> None:
-    model, task = Speaker(COPY, copying), Addition(**SIZES)
+    model, task = Speaker(COPY, copying), Addition(least_first=True, **SIZES)
     measure(model, COPY, batch_tokens=50)
     assert all(rows == 1 or rows * length <= 50 for rows, length in model.seen)
     assert sum(rows for rows, length in model.seen if length == 63) == 20
