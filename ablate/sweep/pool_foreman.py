@@ -134,5 +134,7 @@ class Foreman(Ear):
         except lock.Busy:
             return None  # someone took it over at once
         except OSError as error:
-            return f"{reason} ({error.strerror or error})" if not self._stopping else None
+            more = error.strerror or str(error)
+            whole = reason if more in reason else f"{reason} ({more})"
+            return None if self._stopping else whole
         return None

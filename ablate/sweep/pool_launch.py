@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,9 +91,14 @@ def shares(plan: Sequence[Planned]) -> tuple[int, int]:
     from ablate.build import pick_device
 
     first = plan[0].config
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     gpus = torch.cuda.device_count() if pick_device(first["device"]).type == "cuda" else 0
     return shared_out(first, len(plan), cores, gpus, torch.get_num_threads())
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def shared_out(

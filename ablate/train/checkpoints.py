@@ -3,19 +3,46 @@
 import os
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, BinaryIO, cast
 
 import torch
 
 NAME = "checkpoint.pt"
 
 
+class Writer:
+    """A file that remembers why it could not be written: torch.save says something else."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        """Write, as the file does."""
+        try:
+            return self._file.write(data)
+        except OSError as error:
+            self.error = error
+            raise
+
+    def flush(self) -> None:
+        """Flush, as the file does."""
+        self._file.flush()
+
+
 def save(directory: Path, state: dict[str, Any]) -> None:
-    """Write `state` (tensors, numbers, strings, lists, dicts) so that a crash leaves old or new."""
+    """Write `state` (tensors, numbers, strings, lists, dicts) so that a crash leaves old or new.
+
+    Raises OSError (a full disk, no permission), with the old checkpoint intact.
+    """
     partial = directory / f".{NAME}.{os.getpid()}"
     try:
         with partial.open("wb") as file:
-            torch.save(state, file)
+            writer = Writer(file)
+            try:
+                torch.save(state, cast(IO[bytes], writer))  # it needs these two methods
+            except RuntimeError as error:
+                raise writer.error or error from error
             file.flush()
             os.fsync(file.fileno())
         partial.replace(directory / NAME)

@@ -1,5 +1,6 @@
 """A checkpoint is old or new, never half."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,16 @@ def test_a_save_that_fails_keeps_the_old_one_and_leaves_no_litter(
 def test_a_checkpoint_holds_no_code(tmp_path: Path) -> None:
     checkpoints.save(tmp_path, {"f": Path("x")})
     assert checkpoints.load(tmp_path) is None
+
+
+def test_a_full_disk_is_called_so_and_the_old_checkpoint_stays(tmp_path: Path) -> None:
+    checkpoints.save(tmp_path, {"step": 1})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            checkpoints.save(tmp_path, {"step": 2, "model": torch.zeros(10_000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert checkpoints.load(tmp_path) == {"step": 1}
+    assert [path.name for path in tmp_path.iterdir()] == [checkpoints.NAME]
