@@ -24,6 +24,7 @@ SPIKE_WINDOW = 20  # steps of the trailing mean and standard deviation that a sp
 SPIKE_MINIMUM = 10  # fewer steps than this say nothing about the noise
 # Without a floor a noiseless curve (sigma = 0) would call any rise a spike.
 SIGMA_FLOOR = 0.01
+ONE_WRONG = 0.3  # nats: spread of a nearly solved target's loss, of which few are wrong
 LEAK = 0.1  # nats below ln V that no model that has learned nothing can have
 UNTRAINED_SPREAD = 0.6  # standard deviation of an untrained model's logits over the vocabulary
 MARGIN = 0.02  # delta of science.md, section 4, in nats
@@ -63,16 +64,29 @@ def smooth(losses: Sequence[float], window: int) -> list[float]:
     return [(sums[end] - sums[start]) / (end - start) for end, start in enumerate(starts, 1)]
 
 
-def deviations(losses: Sequence[float]) -> list[float]:
+def sigma_floor(targets: int | None) -> float:
+    """Return the least sigma in nats of a batch's loss, the mean over so many targets.
+
+    Where nearly all are right, one wrong answer among few is a rise and no spike.
+
+    >>> sigma_floor(1024), sigma_floor(16), sigma_floor(None)
+    (0.01, 0.075, 0.01)
+    """
+    return max(SIGMA_FLOOR, ONE_WRONG / math.sqrt(targets)) if targets else SIGMA_FLOOR
+
+
+def deviations(losses: Sequence[float], targets: int | None = None) -> list[float]:
     """Return how many sigma each step lies above the trailing mean; NaN before 10 steps are known.
 
     Mean and sigma are those of the `SPIKE_WINDOW` steps before that were not spikes themselves, so
     that one spike does not hide the next and a jump that never recovers counts at every step.
+    `targets` are those of a batch, see `sigma_floor`.
 
     >>> [round(z) for z in deviations([2.0, 2.1] * 10 + [2.05, 9.0])[-2:]]
     [0, 139]
     """
     found: list[float] = []
+    floor = sigma_floor(targets)
     recent: deque[float] = deque()
     total = squares = 0.0
     for loss in losses:
@@ -81,7 +95,7 @@ def deviations(losses: Sequence[float]) -> list[float]:
         if count >= SPIKE_MINIMUM:
             mean = total / count
             variance = max(0.0, squares - count * mean * mean) / (count - 1)
-            z = (loss - mean) / max(math.sqrt(variance), SIGMA_FLOOR)
+            z = (loss - mean) / max(math.sqrt(variance), floor)
         found.append(z)
         if z > SPIKE_SIGMAS:
             continue
@@ -93,16 +107,16 @@ def deviations(losses: Sequence[float]) -> list[float]:
     return found
 
 
-def spikes(losses: Sequence[float]) -> list[int]:
+def spikes(losses: Sequence[float], targets: int | None = None) -> list[int]:
     """Return the 1-based steps more than 7 sigma above the trailing mean; see `deviations`.
 
     >>> spikes([2.0, 2.1] * 10 + [9.0, 9.0] + [2.0, 2.1] * 5)
     [21, 22]
     """
-    return [step for step, z in enumerate(deviations(losses), 1) if z > SPIKE_SIGMAS]
+    return [step for step, z in enumerate(deviations(losses, targets), 1) if z > SPIKE_SIGMAS]
 
 
-def spike_score(losses: Sequence[float]) -> tuple[float, float | None]:
+def spike_score(losses: Sequence[float], targets: int | None = None) -> tuple[float, float | None]:
     """Return the share of steps that are spikes and the largest deviation in sigma, None without.
 
     Takase et al. 2023 (arXiv 2312.16903) and Wortsman et al. 2023 (arXiv 2309.14322) count so.
@@ -110,7 +124,7 @@ def spike_score(losses: Sequence[float]) -> tuple[float, float | None]:
     >>> spike_score([2.0, 2.1] * 10)[0], spike_score([2.0] * 3)
     (0.0, (0.0, None))
     """
-    zs = deviations(losses)
+    zs = deviations(losses, targets)
     known = [z for z in zs if not math.isnan(z)]
     share = sum(z > SPIKE_SIGMAS for z in known) / max(1, len(zs))
     return share, max(known, default=None)
@@ -135,7 +149,9 @@ def has_diverged(losses: Sequence[float], uniform: float) -> bool:
     return len(judged) > 0 and math.fsum(judged) / len(judged) > uniform + ABOVE_UNIFORM
 
 
-def label(losses: Sequence[float], *, uniform: float, unigram: float) -> Label:
+def label(
+    losses: Sequence[float], *, uniform: float, unigram: float, targets: int | None = None
+) -> Label:
     """Return the label of a run from the training loss of every step, in nats.
 
     `uniform` is ln V, `unigram` the loss of a model that knows only frequencies. The first that
@@ -153,13 +169,18 @@ def label(losses: Sequence[float], *, uniform: float, unigram: float) -> Label:
         return "diverged"
     if final >= unigram - BELOW_UNIGRAM:
         return "stuck"
-    if len(spikes(losses)) >= SPIKE_SHARE * len(losses):
+    if len(spikes(losses, targets)) >= SPIKE_SHARE * len(losses):
         return "unstable"
     return "healthy"
 
 
 def progress_label(
-    losses: Sequence[float], *, uniform: float, unigram: float, steps: int
+    losses: Sequence[float],
+    *,
+    uniform: float,
+    unigram: float,
+    steps: int,
+    targets: int | None = None,
 ) -> Label | None:
     """Return the label of a run that is at `len(losses)` of `steps` steps, None if it is too early.
 
@@ -173,7 +194,7 @@ def progress_label(
         return "diverged"
     if len(losses) == 0 or len(losses) < min(steps, max(EXEMPT_STEPS, steps / 5)):
         return None
-    return label(losses, uniform=uniform, unigram=unigram)
+    return label(losses, uniform=uniform, unigram=unigram, targets=targets)
 
 
 def lowest_excess(unigram: float | None) -> float:

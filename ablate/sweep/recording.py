@@ -13,6 +13,7 @@ import torch
 import ablate
 from ablate import labels, record
 from ablate.build import Bench
+from ablate.data.tasks import IGNORED
 from ablate.identity import Identity
 from ablate.model.transformer import count_parameters, flops_per_token
 from ablate.train.listeners import read_curves
@@ -47,6 +48,7 @@ def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any
                 "uniform",
                 "unigram",
                 "unigram_train",
+                "targets",
                 "first",
                 "excess",
                 "final",
@@ -82,6 +84,7 @@ def describe(result: dict[str, Any], bench: Bench, config: Mapping[str, Any]) ->
     result["loss"]["uniform"] = bench.task.uniform
     result["loss"]["unigram"] = bench.task.unigram()
     result["loss"]["unigram_train"] = bench.task.unigram_train()
+    result["loss"]["targets"] = int((bench.task.batch(1).targets != IGNORED).sum())
     device = bench.model.embedding.weight.device
     result["environment"]["device"] = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
@@ -102,8 +105,13 @@ def measure_training(result: dict[str, Any], progress: Progress, config: Mapping
     loss["excess"] = losses[0] - loss["uniform"]
     loss["final"] = math.fsum(tail) / len(tail)
     loss["validation"], loss["best"] = progress.validation, progress.best
-    result["label"] = labels.label(losses, uniform=loss["uniform"], unigram=loss["unigram_train"])
-    loss["spike_score"], loss["spike_max"] = labels.spike_score(losses)
+    result["label"] = labels.label(
+        losses,
+        uniform=loss["uniform"],
+        unigram=loss["unigram_train"],
+        targets=loss["targets"],
+    )
+    loss["spike_score"], loss["spike_max"] = labels.spike_score(losses, loss["targets"])
     stride = -(-len(losses) // 200)
     result["curve"] = {
         "steps": list(range(1, len(losses) + 1, stride)),

@@ -84,6 +84,7 @@ class Diagnosis:
         self._unigram: float = record["loss"]["unigram_train"]
         self._first: float | None = record["loss"].get("first")
         self._steps: int = record["steps"]
+        self._targets: int | None = record["loss"].get("targets")
         self._losses: list[float] = []
         self._next_look = clock() + LOOK_EVERY
         self.label: str | None = None
@@ -108,5 +109,9 @@ class Diagnosis:
 
     def _look(self) -> str | None:
         return self._label(
-            self._losses, uniform=self._uniform, unigram=self._unigram, steps=self._steps
+            self._losses,
+            uniform=self._uniform,
+            unigram=self._unigram,
+            steps=self._steps,
+            targets=self._targets,
         )

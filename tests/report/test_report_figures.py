@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from ablate.report.figures.view import LINES, PANELS, Series, View, view_of
 from ablate.report.page.svg import inline
 from ablate.report.summary import shown
 from ablate.report.tables import build
+from tests.report.conftest import make_run
 
 Factory = Callable[..., Path]
 
@@ -196,6 +198,23 @@ def test_of_many_arms_the_best_have_names_and_the_others_are_grey(
     assert plan.others == 40 - LINES
     best = [one for one in everything.series if plan.look(one)]
     assert {float(one.keys["pos.base"]) for one in best} == {10.0, 11.0, 12.0, 13.0}
+
+
+def of_grid(**values: list[Any]) -> View:
+    """The view of all combinations, without a disk."""
+    combinations = product(*values.values())
+    runs = [make_run(dict(zip(values, one, strict=True))) for one in combinations]
+    return view_of(build(runs))
+
+
+def test_too_many_panels_put_a_factor_in_dashes_before_arms_turn_grey() -> None:
+    rates = [0.0003, 0.001, 0.003]
+    few = of_grid(norm=["pre", "post"], warmup=["none", "linear"], depth=[6, 12], lr=rates)
+    plan = layout(few)
+    assert (len(plan.panels), plan.others, plan.across) == (6, 0, 3)
+    assert len({look for look in plan.looks.values() if look}) == 4
+    many = layout(of_grid(norm=["pre", "post"], depth=[*range(6, 11)], lr=[1, 2, 3, 4, 5]))
+    assert (len(many.panels), many.others) == (1, 50 - LINES)
 
 
 def test_the_label_grid_counts_every_run(outputs: Path, add_run: Factory) -> None:
