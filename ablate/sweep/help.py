@@ -28,6 +28,8 @@ Options of a choice stand under its group: pos.base=500000 norm.final=false warm
   --config-dir DIR  a folder of your own choices, laid out like configs/
   -h, --help        this page
 
+Of many runs jobs=N go side by side (null: as many as there are cores), each in a process of its
+own that may take run.timeout=SECONDS; what ends one of them ends no other.
 A run's folder is OUTPUTS/STUDY/NAME, and NAME follows from its config: the same command again
 says that it is finished, or goes on where it stopped. rerun=true runs it again.
 Exit codes: 0 all well (a diverged run is a result), 1 a run failed, 2 the command or a config is
