@@ -1,6 +1,8 @@
 """Padded batches of unequal lengths, from the task to the loss."""
 
+import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from ablate.compose import Composer
 from ablate.data.tasks import Batch
 from ablate.model.transformer import token_loss
 from ablate.train.batches import goal, predict
-from tests.conftest import TINY
+from tests.conftest import TINY, Command
 from tests.data.test_tasks import corpus
 
 CPU = torch.device("cpu")
@@ -49,3 +51,16 @@ def test_what_stands_in_padding_changes_no_loss(norm_layer: str) -> None:
 
 def test_a_plain_batch_norm_sees_padding() -> None:
     assert loss_with(3, "batchnorm") != pytest.approx(loss_with(7, "batchnorm"), abs=1e-4)
+
+
+@pytest.mark.slow
+def test_a_padded_encoder_without_position_does_not_mind_the_order(
+    ablate: Command, tmp_path: Path, words: Path
+) -> None:
+    line = (*TINY, "corpus=text", f"corpus.files={words}", "task=mlm", "task.padding=0.5")
+    done = ablate("run", *line, "norm_layer=masked_batchnorm", "pos=none", "evaluate.shuffle=true")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "outputs" / "default").glob("*seed=*")
+    found = json.loads((folder / "record.json").read_text())
+    assert found["loss"]["final"] < found["loss"]["first"]
+    assert found["shuffle"]["change"] == pytest.approx(0, abs=1e-5)
