@@ -54,10 +54,9 @@ def build(config: Config, corpus: TokenizedCorpus | None) -> Bench:
     recipe: InitRecipe = part(config, "init")()
     initialise(model, recipe, config["seed"])
     model.to(pick_device(config["device"]))
-    optimizer_recipe: OptimizerRecipe = part(config, "optim")()
     return Bench(
         model=model,
-        optimizer=optimizer_recipe.build(model),
+        optimizer=build_optimizer(config, model),
         schedule=build_schedule(config),
         task=task,
         corpus=corpus,
@@ -115,6 +114,12 @@ def build_task(config: Config, corpus: TokenizedCorpus | None) -> Task:
         batch_size=config["batch_size"],
         seed=config["seed"],
     )
+
+
+def build_optimizer(config: Config, model: torch.nn.Module) -> torch.optim.Optimizer:
+    """The optimiser over the parameters that a model has now."""
+    recipe: OptimizerRecipe = part(config, "optim")()
+    return recipe.build(model)
 
 
 def build_schedule(config: Config) -> Schedule:

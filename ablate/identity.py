@@ -19,6 +19,7 @@ NOT_IDENTITY = (
     "device",
     "threads",
     "compile",
+    "parallel",
     "jobs",
     "run",
     "rerun",

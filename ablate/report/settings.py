@@ -15,7 +15,7 @@ from ablate.report.collect import Run
 # How and where a run was made; none of it is part of an arm.
 CIRCUMSTANCES = frozenset(
     (
-        *("study", "outputs", "device", "threads", "jobs", "compile", "run"),
+        *("study", "outputs", "device", "threads", "jobs", "compile", "parallel", "run"),
         *("rerun", "retry", "checkpoint", "instruments"),
     )
 )

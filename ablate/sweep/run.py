@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import yaml
 
 import ablate
 from ablate import record
-from ablate.build import Bench, build, build_corpus, build_instruments
+from ablate.build import Bench, build, build_corpus, build_instruments, build_optimizer
 from ablate.diagnosis import diagnose
 from ablate.errors import UserError
 from ablate.evaluate.check import warnings
@@ -148,6 +148,7 @@ def train_and_measure(
             "bring it back, or rerun=true begins anew"
         )
     describe(result, bench, config)
+    suspicions = [] if (order.directory / checkpoints.NAME).exists() else warnings(bench)
     processes = join(bench.model.embedding.weight.device)
     result["environment"]["processes"] = processes.size
     trainer = make_trainer(bench, config, order.directory, told.listeners, told.stop, processes)
@@ -155,7 +156,7 @@ def train_and_measure(
     record.write(order.directory, result)
     told.start(result, resumed_at)
     if not resumed_at:
-        told.warn(warnings(bench))
+        told.warn(suspicions)
         told.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
     try:
         finite = trainer.train()
@@ -166,6 +167,9 @@ def train_and_measure(
     finally:
         trainer.detach()
         measure_training(result, trainer.progress, config)
+    if processes.spread.sharded:  # the whole model, of which this process had a share
+        bench = build(config, corpus)
+        bench.model.load_state_dict((checkpoints.load(order.directory) or {})["model"])
     result |= measure_trained(bench, config, told.message)
     diverged = not finite or result["label"] == "diverged"
     finish(result, "diverged" if diverged else "done", None)
@@ -193,17 +197,23 @@ def make_trainer(
         precision=config["precision"],
         compiled=config["compile"],
     )
+    optimizer, looked_at = bench.optimizer, dict(config)
+    if processes.spread.sharded:
+        processes.spread.shard(bench.model)
+        optimizer = build_optimizer(config, bench.model)  # its parameters are others now
+        # Of sharded weights the first process has a share alone.
+        looked_at["instruments"] = {**config["instruments"], "weights": False}
     return Trainer(
         bench.model,
         list(bench.model.blocks),
-        bench.optimizer,
+        optimizer,
         bench.schedule,
         bench.task,
         settings,
         directory,
         listeners,
         stop,
-        [] if processes.rank else build_instruments(config, bench.model),
+        [] if processes.rank else build_instruments(looked_at, bench.model),
         processes,
     )
 
@@ -215,11 +225,18 @@ def clear(directory: Path, patterns: Sequence[str]) -> None:
             path.unlink()
 
 
+class LogFile(logging.FileHandler):
+    """A log that loses a line when the disk is full, and says so to nobody: the run will."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Nothing: logging's own would print a traceback."""
+
+
 @contextmanager
 def logged(directory: Path) -> Iterator[logging.Logger]:
     """A logger that writes run.log in a run's directory."""
     logger = logging.getLogger(f"ablate.run.{directory.name}")
-    handler = logging.FileHandler(directory / "run.log", encoding="utf-8")
+    handler = LogFile(directory / "run.log", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger.setLevel(logging.INFO)
     logger.propagate = False
@@ -229,4 +246,5 @@ def logged(directory: Path) -> Iterator[logging.Logger]:
         yield logger
     finally:
         logger.removeHandler(handler)
-        handler.close()
+        with suppress(OSError):
+            handler.close()

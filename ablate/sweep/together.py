@@ -22,9 +22,10 @@ from ablate.sweep.outcome import summarise
 from ablate.sweep.plan import Planned, Product
 from ablate.sweep.run import Order, execute, make_trainer
 from ablate.sweep.state import say, stamp
-from ablate.train.distributed import Processes, Replicas
+from ablate.train.distributed import Processes, Several, Spread
 from ablate.train.loop import Stopped
 from ablate.train.meeting import Failed, Meeting
+from ablate.train.spread import Replicated, Sharded
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -106,22 +107,28 @@ def run(planned: Planned, given: Arguments, meeting: Meeting, asked: "Asked") ->
     order = Order(config, planned.identity, directory, stamp(directory))
 
     def join(device: torch.device) -> Processes:
-        meeting.begin(device, asked.check)
-        return Replicas(device, meeting)
+        return begin(config, device, meeting, asked)
 
     directory.mkdir(parents=True, exist_ok=True)
     write_hydra_files(directory, planned.overrides, given.folders)
     execute(order, lambda order: listeners(order, brief=False), asked, join)
 
 
+def begin(
+    config: Mapping[str, Any], device: torch.device, meeting: Meeting, asked: "Asked"
+) -> Processes:
+    """The processes of a run once all are ready; raises Stopped or meeting.Failed."""
+    meeting.begin(device, asked.check)
+    spread: Spread = Sharded(device) if config["parallel"] == "fsdp" else Replicated()
+    return Several(device, meeting, spread)
+
+
 def follow(meeting: Meeting) -> int:
     """Do this process's part of what the first one decides, and say nothing."""
-    decision = meeting.decision()
-    if decision is None:
-        return 0
     with Asked() as asked:
         try:
-            train_part(decision["config"], Path(decision["directory"]), meeting, asked)
+            if decision := meeting.decision(asked.check):
+                train_part(decision["config"], Path(decision["directory"]), meeting, asked)
         except (Stopped, Failed, KeyboardInterrupt):
             return 0  # the first process tells of it
         except (Exception, SystemExit) as error:
@@ -142,8 +149,8 @@ def train_part(
     take_device(config["device"])
     bench = build(config, build_corpus(config))
     device = bench.model.embedding.weight.device
-    meeting.begin(device, asked.check)
-    trainer = make_trainer(bench, config, directory, [], asked, Replicas(device, meeting))
+    processes = begin(config, device, meeting, asked)
+    trainer = make_trainer(bench, config, directory, [], asked, processes)
     trainer.restore()
     trainer.train()
 

@@ -1,15 +1,67 @@
-"""The processes that do one run together, each on its device: alone, or several under torchrun."""
+"""The processes that do one run together: alone, or several under torchrun."""
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 
 from ablate.train.meeting import FAREWELL, Meeting
+
+
+class Spread(ABC):
+    """Makes gradients those of the whole batch.
+
+    They are summed over processes, not averaged: the loss of each part is already divided by the
+    targets of the whole batch.
+    """
+
+    sharded: ClassVar[bool]
+    """Each process holds a share of every parameter alone."""
+
+    @abstractmethod
+    def shard(self, model: nn.Module) -> None:
+        """Leave each process its share; an optimiser is built on it afterwards."""
+
+    @abstractmethod
+    def forward(self, model: nn.Module) -> nn.Module:
+        """What to call in place of the model."""
+
+    @abstractmethod
+    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
+        """Encloses a pass; only after the last one of a step do processes exchange gradients."""
+
+    @abstractmethod
+    def gather(self, state: Any) -> Any:
+        """A state of model or optimiser as one process would have it; all processes ask for it."""
+
+    @abstractmethod
+    def load(self, model: nn.Module, optimizer: torch.optim.Optimizer, state: Any) -> None:
+        """Take over the "model" and "optimizer" of such a state."""
+
+
+class Whole(Spread):
+    """One process has all."""
+
+    sharded = False
+
+    def shard(self, model: nn.Module) -> None:
+        pass
+
+    def forward(self, model: nn.Module) -> nn.Module:
+        return model
+
+    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def gather(self, state: Any) -> Any:
+        return state
+
+    def load(self, model: nn.Module, optimizer: torch.optim.Optimizer, state: Any) -> None:
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
 
 
 class Processes(ABC):
@@ -17,14 +69,7 @@ class Processes(ABC):
 
     rank: int
     size: int
-
-    @abstractmethod
-    def forward(self, model: nn.Module) -> nn.Module:
-        """What to call in place of the model, so that gradients are of the whole batch."""
-
-    @abstractmethod
-    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
-        """Encloses a pass; only after the last one of a step do processes exchange gradients."""
+    spread: Spread
 
     @abstractmethod
     def sum(self, values: Tensor) -> Tensor:
@@ -48,11 +93,8 @@ class Alone(Processes):
 
     rank, size = 0, 1
 
-    def forward(self, model: nn.Module) -> nn.Module:
-        return model
-
-    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
-        return nullcontext()
+    def __init__(self) -> None:
+        self.spread = Whole()
 
     def sum(self, values: Tensor) -> Tensor:
         return values
@@ -72,29 +114,12 @@ def alone(device: torch.device) -> Processes:
     return Alone()
 
 
-class Replicas(Processes):
-    """Each process holds the whole model and takes its rows of the batch (torch's DDP).
+class Several(Processes):
+    """Processes that met and have begun, each with its rows of every batch."""
 
-    Gradients are summed, not averaged: the loss of each part is already divided by the targets of
-    the whole batch.
-    """
-
-    def __init__(self, device: torch.device, meeting: Meeting) -> None:
+    def __init__(self, device: torch.device, meeting: Meeting, spread: Spread) -> None:
         self.rank, self.size = meeting.rank, meeting.size
-        self.device, self.meeting = device, meeting
-
-    def forward(self, model: nn.Module) -> nn.Module:
-        whole = DistributedDataParallel(
-            model,
-            find_unused_parameters=True,  # a scheme may have a part that a pass does not use
-        )
-        whole.register_comm_hook(None, summed)
-        return whole
-
-    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
-        if last or not isinstance(forward, DistributedDataParallel):
-            return nullcontext()
-        return forward.no_sync()
+        self.device, self.meeting, self.spread = device, meeting, spread
 
     def sum(self, values: Tensor) -> Tensor:
         values = values.to(self.device)
@@ -114,9 +139,3 @@ class Replicas(Processes):
         if told is None and (isinstance(error, dist.DistError) or "gloo" in str(error)):
             return "another process of this run ended without a word, as one that is killed does"
         return told
-
-
-def summed(state: None, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
-    """The sum of a bucket of gradients over all processes, as DDP's communication hook."""
-    work = dist.all_reduce(bucket.buffer(), async_op=True)
-    return work.get_future().then(lambda future: future.value()[0])

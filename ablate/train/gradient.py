@@ -48,7 +48,7 @@ class Passes:
         compiled: bool,
     ) -> "Passes":
         """The passes of a model; wraps it for several processes, and compiles it where asked."""
-        forward = processes.forward(model)
+        forward = processes.spread.forward(model)
         quick: Predictor = torch.compile(forward, dynamic=False) if compiled else forward
         return cls(model, forward, quick, processes, precision, accumulate, seed)
 
@@ -74,7 +74,7 @@ class Passes:
             last = index == self.accumulate - 1
             with (
                 paused(instruments if index else ()),
-                self.processes.passing(self.forward, last=last),
+                self.processes.spread.passing(self.forward, last=last),
                 self.precision.products(),
             ):
                 loss = self._loss(part(batch, place, parts), looking=norms.active) / scored

@@ -43,11 +43,15 @@ class GradientNorms:
 
     def parameters(self) -> list[float]:
         """Norm over all parameters of each block; 0 for a block that no gradient reached."""
+        return self.parameter_norms().tolist()
+
+    def parameter_norms(self) -> Tensor:
+        """The same as a tensor, [blocks]."""
         norms = [
             norm_of(p.grad for p in block.parameters() if p.grad is not None)
             for block in self.blocks
         ]
-        return torch.stack(norms).tolist()
+        return torch.stack(norms)
 
     def inputs(self) -> list[float]:
         """Norm of dLoss/dx at each block's input, since the last forward pass."""

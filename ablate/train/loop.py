@@ -91,8 +91,7 @@ class Trainer:
         if state is None:
             return 0
         try:
-            self.model.load_state_dict(state["model"])
-            self.optimizer.load_state_dict(state["optimizer"])
+            self.processes.spread.load(self.model, self.optimizer, state)
             self.progress = Progress(**state["progress"])
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
             raise UserError(
@@ -103,14 +102,14 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint of this moment."""
-        if self.processes.rank:
-            return
+        gather = self.processes.spread.gather
         state = {
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "model": gather(self.model.state_dict()),
+            "optimizer": gather(self.optimizer.state_dict()),
             "progress": asdict(self.progress),
         }
-        checkpoints.save(self.directory, state)
+        if self.processes.rank == 0:
+            checkpoints.save(self.directory, state)
 
     def train(self) -> bool:
         """Train to the last step; false where the loss or a gradient became non-finite."""
@@ -155,7 +154,7 @@ class Trainer:
         batch = self.task.batch(step)
         value, at_inputs = self.passes.gradient(step, batch, self.gradient_norms, self.instruments)
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norm = norm_of(gradients).item()
+        norm = self.processes.spread.gather(norm_of(gradients)).item()
         line: dict[str, Any] = {
             "step": step,
             "loss": value,
@@ -165,7 +164,8 @@ class Trainer:
             "clipped": settings.clip is not None and norm > settings.clip,
         }
         if logging:
-            parameters = self.gradient_norms.parameters()
+            norms = self.gradient_norms.parameter_norms()
+            parameters = self.processes.spread.gather(norms).tolist()
             progress.add_profile(parameters, at_inputs)
             line["gradients"] = {"parameters": parameters, "inputs": at_inputs}
         finite = math.isfinite(value) and math.isfinite(norm)

@@ -36,9 +36,9 @@ class Meeting:
         """Tell the others what to train; None sends them home."""
         self.store.set(DECISION, json.dumps(decision))
 
-    def decision(self) -> dict[str, Any] | None:
-        """What the first process decided, once it has."""
-        self._wait(DECISION)
+    def decision(self, stop: Callable[[], None]) -> dict[str, Any] | None:
+        """What the first process decided, once it has; `stop` as in `begin`."""
+        self._wait(DECISION, stop)
         return json.loads(self.store.get(DECISION))
 
     def begin(self, device: torch.device, stop: Callable[[], None]) -> None:
@@ -72,7 +72,7 @@ class Meeting:
         if dist.is_initialized():
             dist.destroy_process_group()
 
-    def _wait(self, key: str, stop: Callable[[], None] = lambda: None) -> None:
+    def _wait(self, key: str, stop: Callable[[], None]) -> None:
         """Wait for a key. The store's own waiting would keep signals from being heard."""
         while not self.store.check([key]):
             stop()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,12 +20,17 @@ from ablate.errors import UserError
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Product
 from ablate.sweep.together import Asked, take_device, the_run
-from ablate.train.distributed import Replicas
+from ablate.train.distributed import Several
 from ablate.train.loop import Stopped
 from ablate.train.meeting import Failed, Meeting
+from ablate.train.spread import Replicated
 from tests.conftest import TINY, Command, later_wins
 
 CPU = torch.device("cpu")
+
+
+def nobody() -> None:
+    """Nobody asks to stop."""
 
 
 @pytest.fixture
@@ -36,9 +42,9 @@ def pair() -> tuple[Meeting, Meeting]:
 def test_the_first_process_decides(pair: tuple[Meeting, Meeting]) -> None:
     first, second = pair
     first.decide({"config": {"depth": 2, "lr": 1e-3, "clip": None}})
-    assert second.decision() == {"config": {"depth": 2, "lr": 1e-3, "clip": None}}
+    assert second.decision(nobody) == {"config": {"depth": 2, "lr": 1e-3, "clip": None}}
     first.decide(None)
-    assert second.decision() is None
+    assert second.decision(nobody) is None
 
 
 def test_the_first_reason_to_end_is_heard(pair: tuple[Meeting, Meeting]) -> None:
@@ -48,17 +54,17 @@ def test_the_first_reason_to_end_is_heard(pair: tuple[Meeting, Meeting]) -> None
     assert not first.fail("RuntimeError: the other is gone")
     assert first.failure() == "process 1 of 2: ValueError: x\nand its traceback"
     with pytest.raises(Failed, match="process 1 of 2: ValueError: x"):
-        first.begin(CPU, lambda: None)
-    assert Replicas(CPU, first).failure(RuntimeError("mine")) == first.failure()
+        first.begin(CPU, nobody)
+    assert Several(CPU, first, Replicated()).failure(RuntimeError("mine")) == first.failure()
 
 
 def test_a_killed_process_is_told_from_a_mistake_of_ones_own(
     pair: tuple[Meeting, Meeting], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ablate.train.distributed.FAREWELL", 0.0)
-    replicas = Replicas(CPU, pair[0])
-    assert replicas.failure(RuntimeError("shapes do not fit")) is None
-    told = replicas.failure(RuntimeError("gloo/pair.cc: Connection closed by peer"))
+    several = Several(CPU, pair[0], Replicated())
+    assert several.failure(RuntimeError("shapes do not fit")) is None
+    told = several.failure(RuntimeError("gloo/pair.cc: Connection closed by peer"))
     assert told is not None
     assert "killed" in told
 
@@ -146,6 +152,7 @@ def found(folder: Path) -> tuple[dict[str, Any], dict[str, float]]:
     record = json.loads((run / "record.json").read_text())
     lines = [json.loads(line) for line in (run / "curves.jsonl").read_text().splitlines()]
     told = {key: record[key] for key in ("loss", "gradients", "curve", "steps_done", "tokens")}
+    told["nll"] = (record["extrapolation"] or {}).get("nll")
     told["curves"] = [{k: v for k, v in line.items() if k not in CLOCK} for line in lines]
     return record, dict(numbers(told))
 
@@ -189,11 +196,12 @@ def test_two_processes_give_the_numbers_of_one(
 
 
 @pytest.mark.slow
-def test_a_run_of_two_processes_that_was_stopped_goes_on_in_one(
+def test_a_sharded_run_that_was_stopped_goes_on_sharded_and_in_one_process(
     ablate: Command, tmp_path: Path, words: Path, cache: Path, alone: Path
 ) -> None:
     slowly = folder_of_slow_scheme(tmp_path)
-    both = processes(tmp_path, cache, *SMALL, *text(words), *slowly)
+    line = (*SMALL, *text(words), *slowly)
+    both = processes(tmp_path, cache, *line, "parallel=fsdp")
     until = time.monotonic() + 60
     while not any(
         path.read_text().count("\n") > 3 for path in tmp_path.glob("outputs/*/*/curves.jsonl")
@@ -205,9 +213,14 @@ def test_a_run_of_two_processes_that_was_stopped_goes_on_in_one(
     stopped, _ = found(tmp_path)
     assert stopped["status"] == "interrupted", printed
     assert 6 <= stopped["steps_done"] < 30
-    rest = ablate("run", *SMALL, *text(words), *slowly)
+    shutil.copytree(tmp_path, tmp_path / "copy")
+    rest = ablate("run", *line)
     assert rest.returncode == 0, rest.stderr
     same(alone, tmp_path)
+    both = processes(tmp_path / "copy", cache, *line, "parallel=fsdp")
+    _, printed = both.communicate(timeout=120)
+    assert both.returncode == 0, printed
+    same(alone, tmp_path / "copy")
 
 
 def folder_of_slow_scheme(folder: Path) -> tuple[str, ...]:
