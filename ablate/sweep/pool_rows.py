@@ -90,7 +90,7 @@ def sparkline(losses: Sequence[float], width: int = 16) -> str:
     """Losses as bars between the lowest and the highest finite one, averaged to at most `width`.
 
     >>> sparkline([5.0, 4.0, 3.0, 1.0])
-    '█▆▄▁'
+    '█▆▅▁'
     """
     stride = max(1, -(-len(losses) // width))
     means = [math.fsum(part) / len(part) for part in chunks(losses, stride)]
