@@ -232,6 +232,7 @@ def test_the_curve_is_looked_at_every_few_seconds_and_not_at_every_step() -> Non
             "uniform": made_up_run.UNIFORM,
             "unigram": made_up_run.UNIGRAM,
             "steps": 40,
+            "targets": None,
         }
         return "stuck"
 
