@@ -24,8 +24,8 @@ from typing import Any
 import torch
 
 from ablate.compose import Composer
-from ablate.sweep.pool import start_server
 from ablate.sweep.pool_launch import LOADED
+from ablate.sweep.pool_server import start_server
 from ablate.sweep.run import Order, execute
 from ablate.sweep.state import stamp
 from ablate.train.listeners import Curves

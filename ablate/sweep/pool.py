@@ -7,15 +7,16 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from multiprocessing import connection, forkserver
+from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import Any
 
+from ablate.sweep.pool_server import SERVER_GONE, alive, reason_of
+
 TICK = 0.1  # seconds without news after which the pool looks at its clocks
 GRACE = 10.0  # seconds for a process that was asked to stop; then it is killed
 LAST_WORDS = 0.3  # seconds for a process out of time to write down where it is
-SERVER_GONE = 255  # the exit code that multiprocessing makes up when its fork server has died
 
 Target = Callable[[Any, int, Connection], None]
 
@@ -180,50 +181,3 @@ class Pool:
             seated.pipe.close()
             self.ear.ended(seated.job, seated.reason or "killed with all others")
         self._seated.clear()
-
-
-def reason_of(code: int | None) -> str | None:
-    """Why a process with that exit code ended; None where it came to its own end.
-
-    >>> reason_of(-9), reason_of(-11), reason_of(0)
-    ('killed by signal 9 (out of memory?)', 'killed by signal 11 (SIGSEGV)', None)
-    """
-    if code == 0:
-        return None
-    if code is None or code == SERVER_GONE:
-        return "its process ended, and how is not known"
-    if code > 0:
-        return f"its process ended with exit code {code}"
-    names = {signal.SIGKILL.value: "out of memory?"} | {
-        number.value: number.name for number in signal.Signals if number != signal.SIGKILL
-    }
-    return f"killed by signal {-code} ({names.get(-code, 'of no name')})"
-
-
-def alive(pid: int) -> bool:
-    """Whether there is a process of that number."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def start_server(preload: list[str]) -> None:
-    """Start the process that others are forked from, with these modules loaded, and do not wait.
-
-    It must have one thread only when it forks: it imports and does no arithmetic, and numpy's BLAS,
-    which would start its threads on import, is kept to one.
-    """
-    multiprocessing.set_forkserver_preload(preload)
-    # What is ignored here stays so in all processes: Ctrl-C reaches them through the pool alone.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threads = os.environ.get("OPENBLAS_NUM_THREADS")
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.signal(signal.SIGINT, before)
-        del os.environ["OPENBLAS_NUM_THREADS"]
-        if threads is not None:
-            os.environ["OPENBLAS_NUM_THREADS"] = threads

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ablate.sweep.plan import Planned
-from ablate.sweep.pool import Job, Pool, start_server
+from ablate.sweep.pool import Job, Pool
 from ablate.sweep.pool_display import display
 from ablate.sweep.pool_foreman import Foreman
 from ablate.sweep.pool_rows import Rows
+from ablate.sweep.pool_server import start_server
 from ablate.sweep.state import Stamp, stamp
 
 LOADED = (

@@ -16,6 +16,7 @@ import pytest
 
 from ablate.sweep import pool
 from ablate.sweep.pool import Ear, Job, Pool
+from ablate.sweep.pool_server import alive, start_server
 
 
 class Notes(Ear):
@@ -131,7 +132,7 @@ def test_an_exception_in_the_parent_leaves_no_process_behind(tmp_path: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         own.run([Job("a", ("stubborn", tmp_path)), Job("b", ("hang", tmp_path))])
     assert processes
-    assert not any(pool.alive(pid) for pid in processes)
+    assert not any(alive(pid) for pid in processes)
 
 
 def test_a_process_that_cannot_be_started_is_that_jobs_failure(
@@ -171,7 +172,7 @@ def test_without_the_server_the_running_ones_go_on_and_others_are_started(tmp_pa
 
 def test_the_server_begins_without_ctrl_c_and_with_one_thread(tmp_path: Path) -> None:
     forkserver._forkserver._stop()
-    pool.start_server(["numpy"])
+    start_server(["numpy"])
     run(["work"], tmp_path)
     status = Path(f"/proc/{forkserver._forkserver._forkserver_pid}/status").read_text()
     facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
