@@ -14,6 +14,7 @@ from ablate.report.analysis import Analysis, analyse
 from ablate.report.collect import Run
 from ablate.report.contrasts import Contrast
 from ablate.report.inference import difference
+from ablate.report.outcomes import without_holes
 from tests.report.conftest import make_run
 
 Loss = Callable[[dict[str, Any], int], float]
@@ -150,6 +151,25 @@ def test_cells_that_are_missing_are_left_out_of_both_sides() -> None:
     assert (effect.cells, effect.shared, effect.every, effect.unpaired) == (2, 2, 3, 5)
     assert "5 seeds paired, over 2 of 3 cells of the other" in said(analyse(runs), "mattered")
     assert effect.difference.mean == pytest.approx(0.1, abs=0.01)
+
+
+def test_the_largest_grid_without_holes_is_kept() -> None:
+    cells = [("a",), ("b",), ("c",)]
+    full = {(cell, seed) for cell in cells for seed in range(5)}
+    assert without_holes(full) == (cells, [0, 1, 2, 3, 4])
+    thin = full - {(("b",), seed) for seed in (1, 2, 3, 4)}  # a cell of one seed
+    assert without_holes(thin) == ([("a",), ("c",)], [0, 1, 2, 3, 4])
+    extended = full | {(("a",), seed) for seed in (5, 6, 7)}  # seeds of one cell
+    assert without_holes(extended) == (cells, [0, 1, 2, 3, 4])
+    assert without_holes(set()) == ([], [])
+
+
+def test_a_place_with_a_diverged_run_beside_a_finished_one_has_no_value() -> None:
+    arms = [{"warmup": "none"}] + [{"warmup": "linear", "warmup.steps": n} for n in (10, 50)]
+    runs = [make_run(arm, seed=seed) for arm in arms for seed in range(3)]
+    runs[-1].record["status"] = "diverged"  # warmup.steps=50, seed 2
+    effect = named(analyse(runs).effects, "warmup=linear")
+    assert (effect.seeds, effect.left_out, effect.diverged) == ((0, 1), 1, (1, 0))
 
 
 def test_factors_that_change_together_are_said_to() -> None:

@@ -31,6 +31,14 @@ def test_a_difference_that_closes_again_is_no_parting() -> None:
     assert parting(points(bump + np.random.default_rng(1).normal(0, 0.02, len(STEPS)))) is None
 
 
+def test_only_the_last_parting_counts() -> None:
+    step = np.array(STEPS)
+    apart = np.where(((step > 200) & (step < 400)) | (step > 700), 0.3, 0.0)
+    found = parting(points(apart + np.random.default_rng(1).normal(0, 0.02, len(STEPS))))
+    assert found is not None
+    assert 700 <= found <= 750
+
+
 def test_noise_alone_seldom_parts() -> None:
     generator = np.random.default_rng(2)
     parted = [
