@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
     Data go to stdout, notes to stderr.
     """
     try:
-        _report(parse(arguments), shlex.join(["ablate", "report", *arguments]))
+        _report(parse(arguments), arguments)
     except SystemExit:  # --help has printed all that was asked for
         return 0
     except UserError as error:
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _report(options: argparse.Namespace, command: str) -> None:
+def _report(options: argparse.Namespace, arguments: Sequence[str]) -> None:
     if options.runs and options.by:
         raise UserError("--runs and --by: choose one; a row is a run or a group of runs")
     if options.selection_seeds and not options.choose:
@@ -94,7 +94,13 @@ def _report(options: argparse.Namespace, command: str) -> None:
         kept = [run for run in runs if run.found is None or f"{run.study}/{run.name}" in told]
         table = _table(kept, options)
     arms = build(shown(table)) if options.runs else table
-    report = Report(table, arms, analysis, sections(analysis, options.ledger), command)
+    report = Report(
+        table,
+        arms,
+        analysis,
+        sections(analysis, options.ledger),
+        _command(runs, options, arguments),
+    )
     suffix = "" if options.output is None else options.output.suffix.lower()
     format_name = options.format or SUFFIXES.get(suffix, "table")
     if format_name == "html" and options.output is None and sys.stdout.isatty():
@@ -110,6 +116,12 @@ def _report(options: argparse.Namespace, command: str) -> None:
         count = len(table.left_out)
         listed = ", ".join(name for name, _ in outside(table)[:3]) + (", ..." if count > 3 else "")
         print(f"ablate report: {count} without a readable record: {listed}", file=sys.stderr)
+
+
+def _command(runs: Sequence[Run], options: argparse.Namespace, arguments: Sequence[str]) -> str:
+    """Return what was typed; the newest study by its name, since another may be newest later."""
+    studies = [] if options.paths else dict.fromkeys(str(run.directory.parent) for run in runs)
+    return shlex.join(["ablate", "report", *studies, *arguments])
 
 
 def _table(runs: Sequence[Run], options: argparse.Namespace) -> Table:

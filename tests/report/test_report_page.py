@@ -26,6 +26,7 @@ from ablate.report.page.runs import TAIL_BYTES, tail
 from ablate.report.sentences import Sentence
 from ablate.report.summary import shown
 from ablate.report.tables import build
+from tests.report.conftest import POSITIONS
 
 Factory = Callable[..., Path]
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{7*7}}"
@@ -255,6 +256,41 @@ def test_a_value_with_a_comma_is_never_swept() -> None:
         "ablate run 'corpus.files=[a,b]'",
         "ablate run 'corpus.files=[c]'",
     ]
+
+
+def test_a_deletion_has_no_value() -> None:
+    assert sweeps([{"~warmup": "", "pos": "rope"}], []) == ["ablate run '~warmup' pos=rope"]
+
+
+def test_a_report_of_the_newest_study_names_it(
+    outputs: Path,
+    add_run: Factory,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(content_module, "drawings", lambda view, analysis: [])
+    study = add_run().parent
+    assert main(["--outputs", str(outputs), "--format", "html"]) == 0
+    text = Reader(capsys.readouterr().out).text
+    assert f"ablate report {study} --outputs {outputs} --format html" in text
+
+
+@pytest.mark.slow
+def test_a_thousand_runs_make_a_page_that_a_mail_can_carry(outputs: Path, add_run: Factory) -> None:
+    lines = "\n".join(
+        f"12:00:{i % 60:02d},1 INFO step {i}, loss 2.3, 9,000 tokens/s" for i in range(99)
+    )
+    steps = [*range(1, 201)]
+    for pos, norm, depth in product(POSITIONS, ("pre", "post", "sandwich", "none"), (6, 24)):
+        for seed in range(25):
+            curve = {"steps": steps, "loss": [2 + 3 / (1 + step / 20) for step in steps]}
+            changes = {"pos": pos, "norm": norm, "depth": depth}
+            directory = add_run(changes, seed=seed, curve=curve, loss__validation=2 + seed / 100)
+            (directory / "run.log").write_text(lines)
+    text = page(outputs)
+    assert text.count("<details data-row>") == 1000
+    assert len(text.encode()) < 8e6
+    assert text.count("<svg") < 1000
 
 
 def test_the_tail_of_a_log_is_short_and_clean(tmp_path: Path) -> None:

@@ -67,8 +67,13 @@ def command(words: Overrides, folders: Sequence[str], *flags: str) -> str:
     parts = ["ablate", "run", *flags]
     for folder in folders:
         parts += ["--config-dir", folder]
-    parts += [f"{key}={value}" for key, value in words.items()]
+    parts += [_word(key, value) for key, value in words.items()]
     return clean(" ".join(shlex.quote(part) for part in parts))
+
+
+def _word(key: str, value: str) -> str:
+    """Join a key and its value; a deletion (~key) has none."""
+    return key if key.startswith("~") and not value else f"{key}={value}"
 
 
 def sweeps(every: Sequence[Overrides], folders: Sequence[str]) -> list[str]:

@@ -110,7 +110,7 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
     studies = distinct(run.study for run in (runs or table.runs))
     first, *facts = first_line(table).split("; ")
     lines = sweeps(list(typed.values()), folders)
-    keys = [key for key in arms.keys if key not in ("study", "seed")]
+    keys = [key for key in arms.keys if key != "seed"]
     return Content(
         title=clean(", ".join(studies[:4]) + (", …" if len(studies) > 4 else "")),
         facts=[first.partition(": ")[2] or first, *facts],
