@@ -189,7 +189,7 @@ def interrupt(process: subprocess.Popen[str], sweep: Sweep) -> str:
 def interrupt_twice(process: subprocess.Popen[str], sweep: Sweep) -> str:
     """Ctrl-C two times."""
     os.killpg(process.pid, signal.SIGINT)
-    time.sleep(0.05)
+    time.sleep(0.5)  # two at once would count as one
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGINT)
     return ""

@@ -30,7 +30,7 @@ from ablate.sweep.run import Order, execute
 from ablate.sweep.state import stamp
 from ablate.train.listeners import Curves
 
-CLOCK = ("seconds", "tokens_per_second", "busy")
+CHANCE = ("seconds", "tokens_per_second", "busy", "timing", "git")  # the time, and who commits
 RUN = (
     *("depth=2", "width=16", "heads=2", "seq_len=16", "batch_size=4", "steps=40", "dropout=0.1"),
     *("corpus=text", "evaluate.batches=1", "evaluate.windows=2", "evaluate.lengths=[1]"),
@@ -96,7 +96,7 @@ def remains(directory: Path) -> dict[str, Any]:
 
     def timeless(tree: Any) -> Any:
         if isinstance(tree, dict):
-            return {k: timeless(v) for k, v in tree.items() if k not in (*CLOCK, "timing")}
+            return {k: timeless(v) for k, v in tree.items() if k not in CHANCE}
         if isinstance(tree, list | tuple):
             return [timeless(v) for v in tree]
         return tree.numpy().tobytes() if isinstance(tree, torch.Tensor) else tree
@@ -108,6 +108,13 @@ def remains(directory: Path) -> dict[str, Any]:
         "checkpoint": timeless(torch.load(directory / "checkpoint.pt", weights_only=True)),
         "files": sorted(path.name for path in directory.iterdir()),
     }
+
+
+def differences(a: Any, b: Any, path: str = "") -> list[str]:
+    """Where two trees differ."""
+    if isinstance(a, dict) and isinstance(b, dict) and set(a) == set(b):
+        return [line for key in a for line in differences(a[key], b[key], f"{path}/{key}")]
+    return [] if a == b else [path]
 
 
 def main() -> int:
@@ -150,8 +157,8 @@ def main() -> int:
             else:
                 attempt(order(name), None, None)
             found = remains(folder / name)
-            different = [key for key in expected if found[key] != expected[key]]
-            assert not different, f"{name}, seed {given.seed}: {different} differ"
+            different = differences(expected, found)
+            assert not different, f"{name}, seed {given.seed}: {different[:5]} differ"
     words = ", ".join(f"{count} {how}" for how, count in kills.items())
     print(f"{given.rounds} runs, killed {sum(kills.values())} times ({words}): all ended the same")
     return 0
