@@ -25,15 +25,16 @@ def findings(groups: Sequence[Group]) -> list[ArmFinding]:
     """Return the findings of all arms, by arm; what is no finding in a record is passed over."""
     found = []
     for group in groups:
-        by_name: dict[str, list[dict[str, Any]]] = {}
+        alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for outcome in group.outcomes:
             told = outcome.run.record.get("diagnosis")
             entries = (
                 [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
             )
-            for name, one in {str(one.get("name")): one for one in entries}.items():
-                by_name.setdefault(name, []).append(one)
-        for name, entries in by_name.items():
+            kinds = {(str(one.get("name")), str(one.get("advice"))): one for one in entries}
+            for kind, one in kinds.items():
+                alike.setdefault(kind, []).append(one)
+        for (name, _), entries in alike.items():
             words = [clean(str(entries[0].get(key, ""))) for key in ("evidence", "cause", "advice")]
             count, of = len(entries), len(group.outcomes)
             found.append(ArmFinding(group.arm.label, clean(name), count, of, *words))

@@ -137,9 +137,8 @@ def of_few(found: Sequence[Contrast]) -> list[Sentence]:
 
 
 def of_losses(found: Sequence[Contrast], most: int = 2) -> list[Sentence]:
-    """Return the cautions about means over survivors."""
-    touched = [one for one in found if any(one.diverged) and one.kind != "interaction"]
-    told = [one for one in touched if one.verdict not in ("diverges more", "diverges less")]
+    """Return the cautions about means over survivors, where no sentence of their own has them."""
+    told = [one for one in found if any(one.diverged) and one.verdict in TOGETHER]
     told.sort(key=lambda one: -max(one.diverged))
     said = [
         Sentence("caution", f"{one.name} against {one.against}: {diverged_text(one)}")
