@@ -14,6 +14,12 @@ TYPE_WORDS = {
 }
 
 
+EXTRAS = (
+    "pip install 'ablate[slurm]' brings submitit_slurm and submitit_local, 'ablate[ray]' brings ray"
+    " and what ray_cluster needs"
+)
+
+
 class Mistakes:
     """Words for the mistakes that can be made with the keys and choices of a catalogue."""
 
@@ -44,6 +50,8 @@ class Mistakes:
         """One or two lines for what Hydra or OmegaConf says."""
         causes = [error, error.__cause__, error.__context__]
         text = "\n".join(str(cause) for cause in causes if cause)
+        if match := re.search(r"Could not find 'hydra/launcher/(\w+)'", text):
+            return f"hydra/launcher={match[1]}: there is no such launcher. {EXTRAS}"
         key_match = re.search(r"full_key: (\S+)", text) or re.search(
             r"override '?([\w.@/]+)'?", text
         )

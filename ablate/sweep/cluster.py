@@ -7,12 +7,15 @@ from hydra._internal.callbacks import Callbacks
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import HydraException
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, RunMode
 
 from ablate import lock
 from ablate.bases import searchpath
 from ablate.compose import Composer
+from ablate.errors import UserError
+from ablate.mistakes import EXTRAS
 from ablate.sweep.plan import Planned
 from ablate.sweep.remote import here
 from ablate.sweep.state import say
@@ -58,23 +61,29 @@ def make_launcher(first: Planned, composer: Composer) -> Launcher:
         with_log_configuration=False,
     )
     context = HydraContext(config_loader=hydra.config_loader, callbacks=Callbacks(config))
-    return Plugins.instance().instantiate_launcher(
-        hydra_context=context, task_function=here(), config=config
-    )
+    try:
+        return Plugins.instance().instantiate_launcher(
+            hydra_context=context, task_function=here(), config=config
+        )
+    except HydraException as error:
+        chosen = config.hydra.runtime.choices["hydra/launcher"]
+        raise UserError(f"hydra/launcher={chosen}: {reason(error)}. {EXTRAS}") from error
 
 
 def hand_over(launcher: Launcher, batch: Sequence[Planned], first: int) -> dict[str, str]:
     """Launch some runs and wait for them; failures outside of a run, by name.
 
-    A launcher raises where it cannot start, and as soon as it finds one of its workers gone.
+    A launcher raises where it cannot start, and as soon as it finds one of its workers gone. Raises
+    UserError where none of the runs has begun.
     """
     jobs = [[o for o in p.overrides if not o.lstrip("+").startswith("hydra")] for p in batch]
     try:
         returned = launcher.launch(jobs, first)
     except Exception as error:
+        if not any(planned.status() for planned in batch):
+            raise UserError(f"the launcher does not begin: {reason(error)}") from error
         say(f"the launcher says: {reason(error)}")
-        begun = any(planned.status() for planned in batch)
-        return {} if begun else {planned.identity.name: reason(error) for planned in batch}
+        return {}
     ended = zip(batch, returned, strict=True)
     return {p.identity.name: reason(one._return_value) for p, one in ended if broke(one)}
 
