@@ -140,6 +140,11 @@ class Composer:
         if key in ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir"):
             # Two runs would share a folder, and no later command would find them.
             raise UserError(f"{key}: a run's folder is OUTPUTS/STUDY/NAME; set outputs= or study=")
+        if key.startswith("hydra.sweeper.params"):
+            raise UserError(
+                f"{key}: write what is swept as keys of its own, KEY=A,B, or for a sweeper that "
+                "chooses KEY='interval(A,B)'"
+            )
         if key.startswith("hydra"):
             return
         if override.is_delete():

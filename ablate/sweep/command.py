@@ -31,6 +31,10 @@ def main(arguments: Sequence[str]) -> int:
     composer = Composer(given.folders)
     if given.asks_hydra:
         return show(given, composer)
+    if names_sweeper(given):
+        from ablate.sweep.search import search
+
+        return search(given, composer)
     asked = StudyRuns(given, composer) if given.study else Product(given, composer)
     plan = asked.plan()
     wanted = [p for p in plan if p.wanted()]
@@ -50,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             if pooled:
                 unrecorded = launch(plan, given.folders, stop)
-            elif names_launcher(given) and not names_sweeper(given):
+            elif names_launcher(given):
                 from ablate.sweep import cluster
 
                 unrecorded = cluster.launch(plan, composer, stop)

@@ -1,0 +1,129 @@
+"""A sweep whose values a sweeper of Hydra chooses one after the other, such as Optuna's."""
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+
+from ablate import record
+from ablate.compose import Composer
+from ablate.errors import UserError
+from ablate.sweep.arguments import Arguments
+from ablate.sweep.command import Stop, hand_to_hydra, is_pooled
+from ablate.sweep.plan import compose_all, refused
+from ablate.sweep.state import say
+
+SHOWN = 5
+HYDRAS = ("hydra/sweeper", "hydra/launcher", "hydra.sweeper", "hydra.launcher")
+
+
+@dataclass
+class Trials:
+    """What came out so far: the score, what the sweeper chose and the status of each run."""
+
+    stop: Stop
+    fixed: tuple[str, ...]
+    done: list[tuple[float, str, str]] = field(default_factory=list)
+
+    def __call__(self, config: DictConfig) -> float | None:
+        """Do a run; its validation loss, of one that diverged at most ln V, None where it failed.
+
+        The bound keeps a sweeper that models the scores from being led by one that blew up.
+        """
+        from ablate.sweep.job import job
+
+        value = job(config, self.stop, None)
+        found, problem = record.read(Path(HydraConfig.get().runtime.output_dir))
+        status = found["status"] if found else str(problem)
+        score = bounded(value, found["loss"]["uniform"]) if found and status != "failed" else None
+        chosen = [word for word in HydraConfig.get().overrides.task if word not in self.fixed]
+        words = ", ".join(chosen)
+        self.done.append((math.inf if score is None else score, words, status))
+        return score
+
+
+def bounded(loss: float | None, uniform: float) -> float:
+    """A loss in nats, or ln V where it is larger or no number.
+
+    >>> bounded(2.0, 5.5), bounded(9.0, 5.5), bounded(None, 5.5)
+    (2.0, 5.5, 5.5)
+    """
+    return uniform if loss is None or not loss < uniform else loss
+
+
+def search(given: Arguments, composer: Composer) -> int:
+    """Check what can be checked, let the sweeper run, and tell what was best; the exit code."""
+    check_sweeper(given)
+    plan = compose_all(composer.jobs(corners(given.overrides), sweep=True), composer)
+    is_pooled(given, plan)  # refuses run.timeout, which no sweeper of Hydra heeds
+    for _, error in refused(plan):
+        raise error
+    trials = Trials(Stop(), given.overrides)
+    with trials.stop:
+        try:
+            hand_to_hydra(given, trials)
+        except KeyboardInterrupt:
+            trials.stop.asked = True
+        except HydraException as error:
+            raise UserError(f"hydra/sweeper: {str(error).splitlines()[0]}") from error
+    return summarise(trials, given, plan[0].config)
+
+
+def check_sweeper(given: Arguments) -> None:
+    """Raise UserError for a sweeper that is not installed, or has nothing to choose."""
+    word = next(word for word in given.overrides if word.startswith("hydra/sweeper="))
+    if not given.multirun:
+        raise UserError(f"{word}: a sweeper chooses the runs of a sweep; add -m")
+    if given.study is not None:
+        raise UserError(f"{word}: the runs of --study are listed; there is nothing to choose")
+    if word.endswith("=optuna"):
+        try:
+            optuna = importlib.import_module("optuna")
+        except ModuleNotFoundError as error:
+            raise UserError(f"{word}: not installed; pip install 'ablate[tune]'") from error
+        # Its log has colours wherever it goes.
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def corners(overrides: Sequence[str]) -> list[str]:
+    """Overrides with the ends of each interval in its place and without a sweeper's settings.
+
+    >>> corners(["lr=tag(log, interval(1e-4, 1e-2))", "depth=2,4", "hydra/sweeper=optuna"])
+    ['lr=0.0001,0.01', 'depth=2,4']
+    """
+    kept = []
+    for text in overrides:
+        if text.startswith(HYDRAS) and not text.startswith("hydra.sweeper.params"):
+            continue
+        try:
+            override = OverridesParser.create().parse_override(text)
+        except HydraException:
+            kept.append(text)  # the composer says what is wrong with it
+            continue
+        value: Any = override.value()
+        if override.is_interval_sweep():
+            text = f"{override.key_or_group}={value.start:g},{value.end:g}"
+        kept.append(text)
+    return kept
+
+
+def summarise(trials: Trials, given: Arguments, config: dict[str, Any]) -> int:
+    """Say which runs were best and what to do with that; the exit code."""
+    ranked = sorted(trials.done)
+    say(f"\n{len(ranked)} runs, the best first by validation loss in nats:")
+    for score, words, status in ranked[:SHOWN]:
+        say(f"  {score:.4f}  {words}" + (f"  ({status})" if status != "done" else ""))
+    if trials.stop.asked:
+        say(f"To go on: ablate run {given.as_typed()}")
+        return 130
+    if ranked and math.isfinite(ranked[0][0]):
+        say("Chosen on the validation text of these seeds: confirm it on other seeds.")
+    say(f"Next: ablate report {Path(config['outputs']) / config['study']}")
+    return 1 if any(status == "failed" for _, _, status in ranked) else 0
