@@ -16,6 +16,7 @@ from ablate.sweep.pool_server import SERVER_GONE, alive, reason_of
 
 TICK = 0.1  # seconds without news after which the pool looks at its clocks
 GRACE = 10.0  # seconds for a process that was asked to stop; then it is killed
+KILLED = "killed, as the command was ended"
 LAST_WORDS = 0.3  # seconds for a process out of time to write down where it is
 
 Target = Callable[[Any, int, Connection], None]
@@ -179,5 +180,5 @@ class Pool:
         for seated in self._seated.values():
             seated.process.join(GRACE)
             seated.pipe.close()
-            self.ear.ended(seated.job, seated.reason or "killed with all others")
+            self.ear.ended(seated.job, seated.reason or KILLED)
         self._seated.clear()

@@ -7,7 +7,7 @@ from typing import Any
 
 from ablate import lock, record
 from ablate.sweep.plan import Planned
-from ablate.sweep.pool import Ear, Job
+from ablate.sweep.pool import KILLED, Ear, Job
 from ablate.sweep.pool_display import Lines, Table
 from ablate.sweep.pool_events import Busy, Unrecorded
 from ablate.sweep.pool_rows import ELSEWHERE, Rows
@@ -87,6 +87,7 @@ class Foreman(Ear):
         if isinstance(last, Busy):
             self._leave(planned, last.text)
             return
+        self._stopping |= reason == KILLED
         told = last.text if isinstance(last, Unrecorded) else None
         problem = self._bury(planned, told or reason or "its process ended without a word")
         if problem:

@@ -48,6 +48,9 @@ def work(given: Assignment, seat: int, pipe: Connection) -> None:
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=follow_parent, args=(stop,), daemon=True).start()
 
+    with contextlib.suppress(OSError):  # where memory ends, a run goes and not its parent
+        Path("/proc/self/oom_score_adj").write_text("500")
+
     def send(event: Any) -> None:
         with contextlib.suppress(OSError):  # the parent may be gone
             pipe.send(event)

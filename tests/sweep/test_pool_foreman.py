@@ -9,7 +9,7 @@ import pytest
 from ablate import lock, record
 from ablate.identity import Identity
 from ablate.sweep.plan import Planned
-from ablate.sweep.pool import Job
+from ablate.sweep.pool import KILLED, Job
 from ablate.sweep.pool_display import Lines
 from ablate.sweep.pool_events import Busy, Unrecorded
 from ablate.sweep.pool_foreman import Foreman
@@ -162,6 +162,14 @@ def test_after_a_stop_a_killed_run_is_interrupted_and_one_not_begun_leaves_nothi
     assert found(begun)["status"] == "interrupted"
     assert found(begun)["error"] is None
     assert not fresh.directory.exists()
+
+
+def test_runs_that_end_with_the_command_have_not_failed(run: Planned) -> None:
+    own = foreman(run)
+    assert own.may_begin(run)
+    put(run, "running")
+    own.ended(job(run), KILLED)
+    assert found(run)["status"] == "interrupted"
 
 
 def test_a_run_in_other_hands_is_looked_at_again(tmp_path: Path) -> None:
