@@ -16,8 +16,9 @@ from ablate import record
 from ablate.compose import Composer
 from ablate.errors import UserError
 from ablate.sweep.arguments import Arguments
-from ablate.sweep.command import Stop, hand_to_hydra, is_pooled
+from ablate.sweep.command import Stop, hand_to_hydra, is_pooled, names_launcher
 from ablate.sweep.plan import compose_all, refused
+from ablate.sweep.remote import here
 from ablate.sweep.state import say
 
 SHOWN = 5
@@ -68,7 +69,7 @@ def search(given: Arguments, composer: Composer) -> int:
     trials = Trials(Stop(), given.overrides)
     with trials.stop:
         try:
-            hand_to_hydra(given, trials)
+            hand_to_hydra(given, here() if names_launcher(given) else trials)
         except KeyboardInterrupt:
             trials.stop.asked = True
         except HydraException as error:
@@ -115,9 +116,13 @@ def corners(overrides: Sequence[str]) -> list[str]:
 
 
 def summarise(trials: Trials, given: Arguments, config: dict[str, Any]) -> int:
-    """Say which runs were best and what to do with that; the exit code."""
+    """Say which runs were best and what to do with that; the exit code.
+
+    What a launcher of Hydra has done elsewhere is told by the records alone.
+    """
     ranked = sorted(trials.done)
-    say(f"\n{len(ranked)} runs, the best first by validation loss in nats:")
+    if ranked:
+        say(f"\n{len(ranked)} runs, the best first by validation loss in nats:")
     for score, words, status in ranked[:SHOWN]:
         say(f"  {score:.4f}  {words}" + (f"  ({status})" if status != "done" else ""))
     if trials.stop.asked:
