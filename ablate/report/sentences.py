@@ -12,7 +12,6 @@ from ablate.report.phrases import (
     contrast_text,
     count_of,
     count_text,
-    diverged_text,
     outlook,
 )
 
@@ -103,6 +102,9 @@ def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:
         which = ", ".join(dict.fromkeys(" × ".join(one.factors) for one in found))
         alike = f"{len(found)} interactions ({which}) are {word} none"
     more = "" if equal else outlook(max(found, key=_width), judge)
+    lost = sum(any(one.diverged) for one in found)
+    if lost:
+        more += f"; in {lost} of these runs diverged, and differences are of those that did not"
     return f"{alike}: {size}{within}; {numbers} paired{more}"
 
 
@@ -134,17 +136,3 @@ def of_few(found: Sequence[Contrast]) -> list[Sentence]:
         text = "two seeds are few: intervals are wide (t = 12.7); add seed=0,1,2,3,4"
         return [Sentence("caution", text)]
     return []
-
-
-def of_losses(found: Sequence[Contrast], most: int = 2) -> list[Sentence]:
-    """Return the cautions about means over survivors, where no sentence of their own has them."""
-    told = [one for one in found if any(one.diverged) and one.verdict in TOGETHER]
-    told.sort(key=lambda one: -max(one.diverged))
-    said = [
-        Sentence("caution", f"{one.name} against {one.against}: {diverged_text(one)}")
-        for one in told[:most]
-    ]
-    if len(told) > most:
-        more = f"in {count_of(len(told) - most, 'more comparison')} runs diverged too"
-        said.append(Sentence("caution", more))
-    return said

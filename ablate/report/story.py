@@ -9,7 +9,7 @@ from ablate.report.counts import Count
 from ablate.report.ledger import Flag
 from ablate.report.phrases import count_of, sensitivity_text
 from ablate.report.sensitivity import Sensitivity
-from ablate.report.sentences import KINDS, Sentence, of_contrasts, of_counts, of_few, of_losses
+from ablate.report.sentences import KINDS, Sentence, of_contrasts, of_counts, of_few
 from ablate.report.settings import text
 
 
@@ -27,7 +27,6 @@ def story(
         *of_counts(counts),
         *of_contrasts(_crossed(crossed), unit, judge),
         *of_few(told),
-        *of_losses(told),
     ]
     if sensitivities:
         found.append(Sentence("caution", sensitivity_text(sensitivities)))

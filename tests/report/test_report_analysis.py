@@ -269,6 +269,21 @@ def test_survivors_make_no_arm_better() -> None:
     assert study(0).difference.mean is None
 
 
+def test_levels_told_together_still_say_that_runs_of_one_diverged() -> None:
+    losses = {
+        "rope": [2.0, 2.2, 1.8, 2.1, 1.9],
+        "none": [2.2, 1.9, 2.0, 1.8, 2.1],
+        "alibi": [1.8, 2.1, 2.2, 1.9, 2.0],
+    }
+    runs = factorial({"pos": list(losses)}, lambda arm, seed: losses[arm["pos"]][seed])
+    runs[7].record["status"] = "diverged"  # none, seed 2
+    analysis = analyse(runs)
+    assert [one.verdict for one in analysis.contrasts] == ["not distinguishable"] * 2
+    text = said(analysis, "undecided")
+    assert "are not distinguishable from pos=rope" in text
+    assert "in 1 of these runs diverged, and differences are of those that did not" in text
+
+
 def test_an_arm_that_diverges_more_and_is_worse_is_worse() -> None:
     runs = factorial(
         {"norm": ["pre", "post"]},
