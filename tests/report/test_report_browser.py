@@ -43,6 +43,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
                     seed=seed,
                     loss__validation=loss,
                     extrapolation__accuracy=accuracy,
+                    corpus__sha256=("ab" if pos == "learned" else "cd") * 32,
                     **failed,
                 )
                 (directory / "run.log").write_text(f"the log {ATTACK}")

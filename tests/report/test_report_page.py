@@ -158,6 +158,14 @@ def test_nothing_but_damage_is_still_a_page(outputs: Path, add_run: Factory) -> 
     assert "No run here left a record" in Reader(page(outputs)).text
 
 
+@pytest.mark.usefixtures("no_figures")
+def test_arms_that_differ_in_name_alone_are_said_to(outputs: Path, add_run: Factory) -> None:
+    add_run(arm="a")
+    assert "One configuration" in Reader(page(outputs)).text
+    add_run(arm="b", seed=1)
+    assert "settings do not differ" in Reader(page(outputs)).text
+
+
 def test_the_command_writes_page_table_and_figures(
     outputs: Path, add_run: Factory, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from ablate.report.collect import Run
 from ablate.report.figures.look import Look, is_number, looks
 from ablate.report.tables import Row, Table, distinct
-from ablate.report.texts import clean, key_text
+from ablate.report.texts import NONE, clean, key_text
 
 PLACEMENT = "norm"
 PANELS = 9  # more small multiples than this cannot be read
@@ -29,8 +29,9 @@ class Series:
         return self.row.runs
 
     def told(self, keys: Iterable[str]) -> str:
-        """The settings by name, as on the command line."""
-        return shortened(" ".join(f"{key}={self.keys[key]}" for key in keys))
+        """The settings by name, as on the command line, without those that it does not have."""
+        known = [key for key in keys if self.keys[key] != NONE]
+        return shortened(" ".join(f"{key}={self.keys[key]}" for key in known))
 
 
 @dataclass(frozen=True)

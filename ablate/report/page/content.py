@@ -36,6 +36,7 @@ EMPTY = {
     "no difference": "No two are shown to be equivalent; that takes more seeds than a difference.",
     "undecided": "Nothing.",
 }
+NO_CLAIM = frozenset(("and", "against", "×"))
 COMMANDS = 40  # of the sweeps; every run has its own in its fold
 
 
@@ -141,6 +142,8 @@ def _question(analysis: Analysis) -> str:
     factors = [key for key in analysis.factors if "." not in key] or list(analysis.factors)
     if len(analysis.arms) < 2:
         return "One configuration: there is nothing to compare it with yet."
+    if not factors:
+        return "Arms of different names whose settings do not differ."
     named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
     verb = "does" if len(factors) == 1 else "do"
     return (
@@ -163,8 +166,14 @@ def _claim(sentence: str) -> tuple[str, str]:
 
     >>> _claim("a is worse than b by 0.2 nats [0.1, 0.3]: 3 seeds paired")
     ('a is worse than b by 0.2 nats', '[0.1, 0.3]; 3 seeds paired')
+    >>> _claim("a=1 and a=2: neither learned; 3 seeds")
+    ('a=1 and a=2: neither learned', '3 seeds')
     """
     claim, _, evidence = sentence.partition(": ")
+    if all(word in NO_CLAIM or "=" in word for word in claim.replace(",", " ").split()):
+        # Only what is compared stands before the colon; what is said of it comes after.
+        said, _, evidence = evidence.partition("; ")
+        return f"{claim}: {said}", evidence
     interval = re.search(r"\s*(\[[^\]]*\]|\(Fisher[^)]*\))", claim)
     if interval:
         claim = claim[: interval.start()] + claim[interval.end() :]

@@ -12,7 +12,7 @@ from ablate.report.tables import Table
 
 FOLDER = Path(__file__).parent
 # A setting (pos=rope) or a number with its sign, which stand out from the words around them.
-SETTING = re.compile(r"([\w.]+=[^\s,;:()]+)")
+SETTING = re.compile(r"([\w.]+=[^\s;:()]*[^\s;:(),.])")
 
 
 def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
