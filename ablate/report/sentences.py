@@ -56,8 +56,11 @@ def of_contrasts(
     """
     told = []
     ordered = sorted(found, key=_importance)
+    families: dict[tuple[str, ...], list[Contrast]] = {}
     for one in ordered:
-        alike = [other for other in ordered if _family(other) == _family(one)]
+        families.setdefault(_family(one), []).append(one)
+    for one in ordered:
+        alike = families[_family(one)]
         if one.verdict not in TOGETHER or len(alike) == 1:
             text = contrast_text(one, unit, judge)
             on = (depends or {}).get(one.factors[0], []) if one.kind == "main" else []
@@ -84,9 +87,7 @@ def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:
     names = [one.name for one in found]
     listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
     if first.verdict == "neither learned":
-        return (
-            f"{listed} and {first.against}: most runs learned no more than how often tokens occur"
-        )
+        return f"{listed} against {first.against}: most runs learned only how often tokens occur"
     lows = [one.difference.low for one in found if one.difference.low is not None]
     highs = [one.difference.high for one in found if one.difference.high is not None]
     if not lows:
