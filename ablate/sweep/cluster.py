@@ -1,4 +1,8 @@
-"""The runs of a plan by a launcher of Hydra: submitit on Slurm, Ray, or another plugin."""
+"""The runs of a plan by a launcher of Hydra: submitit on Slurm, Ray, or another plugin.
+
+Workers must see the folder in which the command is given under the same path. That no two of them
+share a run rests on flock, which NFS 4 and Lustre (mounted with -o flock) carry between machines.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -34,7 +38,7 @@ def launch(plan: Sequence[Planned], composer: Composer, stop: Callable[[], bool]
     unrecorded: dict[str, str] = {}
     waiting = [planned for planned in plan if planned.wanted()]
     with composer.session():
-        launcher = make_launcher(waiting[0], composer)
+        launcher = make_launcher(waiting[0], composer, stop)
         for _ in range(TRIES):
             size = waiting[0].config["jobs"] or len(waiting)
             for first in range(0, len(waiting), size):
@@ -50,7 +54,7 @@ def launch(plan: Sequence[Planned], composer: Composer, stop: Callable[[], bool]
     return unrecorded
 
 
-def make_launcher(first: Planned, composer: Composer) -> Launcher:
+def make_launcher(first: Planned, composer: Composer, stop: Callable[[], bool]) -> Launcher:
     """The launcher that the overrides of a run name; its own files go to that run's study."""
     hydra = GlobalHydra.instance().hydra
     assert hydra is not None
@@ -63,7 +67,7 @@ def make_launcher(first: Planned, composer: Composer) -> Launcher:
     context = HydraContext(config_loader=hydra.config_loader, callbacks=Callbacks(config))
     try:
         return Plugins.instance().instantiate_launcher(
-            hydra_context=context, task_function=here(), config=config
+            hydra_context=context, task_function=here(stop), config=config
         )
     except HydraException as error:
         chosen = config.hydra.runtime.choices["hydra/launcher"]

@@ -48,6 +48,8 @@ def main(arguments: Sequence[str]) -> int:
     if len(wanted) > 1:
         say(f"{len(wanted)} runs to do; each arm is built once before any starts")
     plan = asked.settle(plan)
+    if not any(planned.wanted() for planned in plan):  # a study left out the rest
+        return already_done(plan, given)
     stop = Stop(quiet=pooled)
     unrecorded: dict[str, str] = {}
     with stop:
@@ -106,7 +108,7 @@ def start(given: Arguments, stop: "Stop", tally: Tally) -> None:
     from ablate.sweep.remote import here
 
     elsewhere = names_launcher(given)
-    hand_to_hydra(given, here() if elsewhere else lambda config: job(config, stop, tally))
+    hand_to_hydra(given, here(stop) if elsewhere else lambda config: job(config, stop, tally))
 
 
 def hand_to_hydra(given: Arguments, task: Callable[[Any], Any]) -> int:

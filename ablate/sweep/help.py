@@ -30,6 +30,10 @@ Options of a choice stand under its group: pos.base=500000 norm.final=false warm
 
 Of many runs jobs=N go side by side (null: as many as there are cores), each in a process of its
 own that may take run.timeout=SECONDS; what ends one of them ends no other.
+On a cluster: -m hydra/launcher=submitit_slurm hydra.launcher.array_parallelism=8, with
+pip install 'ablate[slurm]'; or hydra/launcher=ray_cluster, with 'ablate[ray]'. jobs=N hands over
+N runs at a time.
+
 A run's folder is OUTPUTS/STUDY/NAME, and NAME follows from its config: the same command again
 says that it is finished, or goes on where it stopped. rerun=true runs it again.
 Exit codes: 0 all well (a diverged run is a result), 1 a run failed, 2 the command or a config is

@@ -20,14 +20,18 @@ class RemoteJob:
     Hydra there know what composing a run needs.
     """
 
-    def __init__(self, folder: Path, paths: tuple[str, ...]) -> None:
-        self.folder, self.paths = folder, paths
+    def __init__(
+        self, folder: Path, paths: tuple[str, ...], stop: Callable[[], bool] | None = None
+    ) -> None:
+        self.folder, self.paths, self.stop = folder, paths, stop
 
     def __call__(self, config: DictConfig) -> float | None:
-        """Do the run; None where it was asked to stop, which its record then says."""
+        """Do the run; None where its worker was asked to stop, which its record then says."""
         from ablate.sweep.command import Stop
         from ablate.sweep.job import job
 
+        if self.stop:  # the launcher did not send it anywhere
+            return job(config, self.stop, None)
         main = threading.current_thread() is threading.main_thread()
         stop = Stop()
         try:
@@ -42,9 +46,9 @@ class RemoteJob:
         return arrive, (self.folder, self.paths)
 
 
-def here() -> RemoteJob:
-    """The job for workers that shall do as if they were here."""
-    return RemoteJob(Path.cwd(), tuple(path for path in sys.path if path))
+def here(stop: Callable[[], bool]) -> RemoteJob:
+    """The job for workers that shall do as if they were here; `stop` counts in this process."""
+    return RemoteJob(Path.cwd(), tuple(path for path in sys.path if path), stop)
 
 
 def arrive(folder: Path, paths: tuple[str, ...]) -> RemoteJob:

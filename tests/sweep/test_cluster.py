@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -17,7 +18,7 @@ from ablate import record
 from ablate.cli import main
 from ablate.compose import Composer
 from ablate.errors import UserError
-from ablate.sweep import cluster
+from ablate.sweep import cluster, remote
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Planned, Product
 from tests.conftest import TINY, Command, later_wins
@@ -62,7 +63,7 @@ def launch(
     composer = Composer()
     line = ["-m", "seed=0..2", f"outputs={tmp_path}", *words]
     launcher.plan = Product(separate(line), composer).plan()
-    monkeypatch.setattr(cluster, "make_launcher", lambda first, composer: launcher)
+    monkeypatch.setattr(cluster, "make_launcher", lambda first, composer, stop: launcher)
     unrecorded = cluster.launch(launcher.plan, composer, lambda: False)
     return unrecorded, [p.status() for p in launcher.plan]
 
@@ -113,6 +114,23 @@ def test_what_breaks_outside_a_run_is_told(tmp_path: Path, monkeypatch: pytest.M
     unrecorded, statuses = launch(tmp_path, monkeypatch, launcher)
     assert [*unrecorded.values()] == ["ValueError: no such module"]
     assert statuses == ["done", None, "done"]
+
+
+def test_a_job_that_arrives_at_a_worker_is_where_it_was_sent_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent_from, elsewhere = tmp_path / "sent from", tmp_path / "elsewhere"
+    sent_from.mkdir()
+    elsewhere.mkdir()
+    monkeypatch.chdir(sent_from)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(sent_from)])
+    envelope = pickle.dumps(remote.here(lambda: False))
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setattr(sys, "path", sys.path[:-1])
+    arrived = pickle.loads(envelope)
+    assert Path.cwd() == sent_from
+    assert sys.path[-1] == str(sent_from)
+    assert arrived.stop is None
 
 
 def sweep(words: Path) -> list[str]:

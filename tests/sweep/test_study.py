@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ablate import record
 from ablate.catalogue import STUDIES, Catalogue
 from ablate.cli import main
 from ablate.compose import Composer
@@ -164,6 +165,22 @@ def test_parts_that_do_not_go_together_are_left_out_and_told(
     assert "causal" in reason["because"]
     assert len(reason["runs"]) == 2
     assert "--study" in noted["command"]
+
+
+def test_a_study_whose_other_runs_are_done_has_nothing_to_do(
+    write: Write, words: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("grid: {pos: [rope, xpos], task: [lm, mlm]}")
+    line = ["--study", path, *TINY, *corpus(words), f"outputs={tmp_path}/out"]
+    for planned in StudyRuns(separate(line), Composer()).plan():
+        if planned.identity.choices != {**planned.identity.choices, "pos": "xpos", "task": "mlm"}:
+            planned.directory.mkdir(parents=True)
+            content = {"config": planned.config, "choices": planned.identity.choices}
+            record.write(planned.directory, {"status": "done", **content})
+    assert main(["run", *line]) == 0
+    told = capsys.readouterr().err
+    assert "left out: 1 run (pos=xpos" in told
+    assert "Nothing to do: 3 done" in told
 
 
 @pytest.mark.parametrize("arms", ["[pos=rope, pos=rope pos.layout=wrong]", "[pos=xpos, pos=rope]"])
