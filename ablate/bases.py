@@ -55,7 +55,7 @@ class Bases:
     def __init__(self, folders: Sequence[Path]) -> None:
         self._search = searchpath(folders)
         self._folders = [config_folder(), *folders]
-        self._composed: dict[tuple[str, ...], Base] = {}
+        self._bases: dict[tuple[str, ...], Base] = {}
 
     def is_value(self, override: Override) -> bool:
         """Whether an override sets one value, and so has no say in which files are read."""
@@ -71,30 +71,31 @@ class Bases:
         return not special and not any((folder / key).is_dir() for folder in self._folders)
 
     def of(self, choices: Sequence[Override]) -> Base:
-        """The base of these choices; raises what Hydra raises.
+        """The base of these choices; raises what Hydra raises."""
+        lines = tuple(str(override.input_line) for override in choices)
+        if lines not in self._bases:
+            self._bases[lines] = self._make(choices)
+        return self._bases[lines]
 
-        Where several groups are chosen from, each choice is composed with all others at their
-        defaults, and the base put together: a sweep has as many bases as the product of its
-        choices, but only as many of these as their sum.
+    def _make(self, choices: Sequence[Override]) -> Base:
+        """Compose a base or, where several groups are chosen from, put it together.
+
+        Then each choice is composed with all others at their defaults: a sweep has as many bases as
+        the product of its choices, but only as many of these as their sum.
         """
         apart = [override for override in choices if self._is_apart(override)]
         rest = [override for override in choices if override not in apart]
         if len(apart) < 2 or any(override.package is not None for override in rest):
-            return self._compose(choices)
-        base = self._compose(rest)
+            whole = [str(override.input_line) for override in choices]
+            composed = compose("run", [*whole, *self._search], return_hydra_config=True)
+            return Base(typed(composed), chosen_in(composed))
+        base = self.of(rest)
         config, chosen = copy.deepcopy(base.config), dict(base.chosen.choices)
         for override in apart:
             group = override.key_or_group
-            alone = self._compose([*rest, override])
+            alone = self.of([*rest, override])
             config[group], chosen[group] = alone.config[group], alone.chosen.choices[group]
         return Base(config, Chosen(chosen, base.chosen.nested))
-
-    def _compose(self, choices: Sequence[Override]) -> Base:
-        lines = tuple(str(override.input_line) for override in choices)
-        if lines not in self._composed:
-            whole = compose("run", [*lines, *self._search], return_hydra_config=True)
-            self._composed[lines] = Base(typed(whole), chosen_in(whole))
-        return self._composed[lines]
 
     def _is_apart(self, override: Override) -> bool:
         """Whether an override chooses a file that says nothing of other groups."""
