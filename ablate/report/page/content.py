@@ -1,13 +1,10 @@
 """What the page says, in its order, from a table and its analysis."""
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ablate.report.analysis import Analysis
-from ablate.report.collect import Run
 from ablate.report.columns import BY_KEY
 from ablate.report.figures.every import drawings
 from ablate.report.figures.view import view_of
@@ -18,10 +15,10 @@ from ablate.report.page.differences import differences, tests
 from ablate.report.page.fairness import ledger
 from ablate.report.page.grid import Grid, menus
 from ablate.report.page.results import results
-from ablate.report.page.runs import SHOWN, Fold, fingerprint, folds
+from ablate.report.page.runs import SHOWN, Fold, folds
 from ablate.report.page.svg import inline
+from ablate.report.page.versions import versions
 from ablate.report.sentences import Sentence
-from ablate.report.settings import text
 from ablate.report.summary import first_line, legend, notes, outside, troubles
 from ablate.report.tables import Table, distinct
 from ablate.report.texts import clean
@@ -191,25 +188,3 @@ def diagnoses(findings: Sequence[ArmFinding]) -> list[Diagnosis]:
         Diagnosis(*words, [(one.arm, f"{one.count} of {one.of}", one.evidence) for one in gathered])
         for words, gathered in ordered
     ]
-
-
-def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """Return what the runs were made with, and a hash of all their records."""
-    fields: dict[str, list[Any]] = {}
-    for run in runs:
-        for key, value in run.record["environment"].items():
-            fields.setdefault(str(key), []).append(value)
-        sha = run.record["corpus"]["sha256"]
-        fields.setdefault("corpus sha256", []).append(sha)
-    told = [
-        (key, ", ".join(text(value) for value in distinct(map(_flat, values)) if value is not None))
-        for key, values in fields.items()
-    ]
-    digest = hashlib.sha256("".join(sorted(map(fingerprint, runs))).encode()).hexdigest()
-    schemas = distinct(run.record.get("schema") for run in runs)
-    told.append(("record schema", ", ".join(map(text, schemas))))
-    return [(clean(key), clean(value)) for key, value in (*told, ("all records, sha256", digest))]
-
-
-def _flat(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | None) else text(value)

@@ -1,0 +1,33 @@
+"""What the runs of a page were made with."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from ablate.report.collect import Run
+from ablate.report.page.runs import fingerprint
+from ablate.report.settings import text
+from ablate.report.tables import distinct
+from ablate.report.texts import clean
+
+
+def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """Return what the runs were made with, and a hash of all their records."""
+    fields: dict[str, list[Any]] = {}
+    for run in runs:
+        for key, value in run.record["environment"].items():
+            fields.setdefault(str(key), []).append(value)
+        sha = run.record["corpus"]["sha256"]
+        fields.setdefault("corpus sha256", []).append(sha)
+    told = [
+        (key, ", ".join(text(value) for value in distinct(map(_flat, values)) if value is not None))
+        for key, values in fields.items()
+    ]
+    digest = hashlib.sha256("".join(sorted(map(fingerprint, runs))).encode()).hexdigest()
+    schemas = distinct(run.record.get("schema") for run in runs)
+    told.append(("record schema", ", ".join(map(text, schemas))))
+    return [(clean(key), clean(value)) for key, value in (*told, ("all records, sha256", digest))]
+
+
+def _flat(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | None) else text(value)
