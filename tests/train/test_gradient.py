@@ -1,5 +1,9 @@
 """A batch in parts against the whole batch: the same loss, gradients and norms, to rounding."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,7 @@ from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer, token_loss
 from ablate.train.batches import goal, part, predict
 from ablate.train.distributed import Alone
-from ablate.train.gradient import Passes
+from ablate.train.gradient import Passes, split_warnings
 from ablate.train.instruments import GradientNorms, norm_of
 from ablate.train.precision import Precision
 from ablate.train.probes import AttentionInstrument, StreamInstrument
@@ -152,7 +156,27 @@ def test_instruments_see_the_first_part() -> None:
     assert seen == instruments[0].read() | instruments[1].read()
 
 
-def test_batch_norm_sees_each_part_by_itself() -> None:
+def test_batch_norm_sees_each_part_by_itself_and_a_run_is_told_so() -> None:
     batch = language()
+    assert split_warnings(model(kind=BatchNorm), 1) == []
+    assert split_warnings(model(), 2) == []
+    (told,) = split_warnings(model(kind=BatchNorm), 2)
+    assert "each of the 2 parts" in told
     whole, halves = (measured(model(kind=BatchNorm), n, batch)["loss"] for n in (1, 2))
     assert whole != pytest.approx(halves, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_compiled_passes_give_the_same_gradient_and_a_look_takes_the_plain_ones() -> None:
+    # In a process of its own: torch.compile cannot see through the shape checks of the tests.
+    script = Path(__file__).with_name("compiled_passes.py")
+    command = [sys.executable, "-W", "ignore", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["graphs"] == [1, 1]
+    assert found["losses"] == pytest.approx([found["losses"][0]] * 3, rel=1e-6)
+    assert found["gradients"][1] == pytest.approx(found["gradients"][0], rel=1e-4, abs=1e-6)
+    plain, quick, looked = found["inputs"]
+    assert quick == []
+    assert looked == pytest.approx(plain, rel=1e-4)
