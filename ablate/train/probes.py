@@ -64,10 +64,12 @@ class StreamInstrument(Instrument):
     attention_rms, feed_forward_rms: of the branch's output; attention_ratio, feed_forward_ratio:
     that over the rms of the block's input. block_cosine: mean cosine of a token before and after
     the block. token_cosine: mean cosine between two tokens of a sequence, 1 when rank collapses.
+    All are of the first `rows` sequences.
     """
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, rows: int = 4) -> None:
         super().__init__()
+        self.rows = rows
         for block in blocks_of(model):
             state: dict[str, States] = {}
             self.handles += [
@@ -77,17 +79,21 @@ class StreamInstrument(Instrument):
                 block.register_forward_hook(self._leave(state)),
             ]
 
+    def _states(self, state: Any) -> States:
+        # Several streams may be one tensor, with the batch after them.
+        return States([t.detach()[..., : self.rows, :, :] for t in tensors_in(state)])
+
     def _enter(self, state: dict[str, States]) -> Any:
         def hook(block: nn.Module, given: tuple[Any, ...]) -> None:
             if self.active:
-                state["input"] = States([t.detach() for t in tensors_in(given[0])])
+                state["input"] = self._states(given[0])
 
         return hook
 
     def _branch(self, name: str, state: dict[str, States]) -> Any:
         def hook(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
             if self.active:
-                size = States([output.detach()]).rms()
+                size = self._states(output).rms()
                 self._add(f"{name}_rms", size)
                 self._add(f"{name}_ratio", size / state["input"].rms())
 
@@ -96,7 +102,7 @@ class StreamInstrument(Instrument):
     def _leave(self, state: dict[str, States]) -> Any:
         def hook(block: nn.Module, given: tuple[Any, ...], output: Any) -> None:
             if self.active:
-                after = States([t.detach() for t in tensors_in(output)])
+                after = self._states(output)
                 self._add("stream_rms", after.rms())
                 self._add("stream_max", after.largest())
                 self._add("block_cosine", after.cosine(state.pop("input")))
@@ -144,15 +150,17 @@ class LogitInstrument(Instrument):
 
     logit_scale: standard deviation of a token's logits over the vocabulary, as a root mean square
     over tokens. Small logits of scale s at random cost ln V + s²/2. logit_max: largest |logit|.
+    Both are of the first `rows` sequences.
     """
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, rows: int = 4) -> None:
         super().__init__()
+        self.rows = rows
         self.handles = [model.head.register_forward_hook(self._look)]
 
     def _look(self, head: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
         if self.active:
-            logits = output.detach().float()
+            logits = output.detach()[: self.rows].float()
             self._add("logit_scale", logits.var(-1, correction=0).mean().sqrt())
             self._add("logit_max", logits.abs().amax())
 
