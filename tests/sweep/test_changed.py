@@ -12,7 +12,7 @@ from ablate.compose import Composer
 from ablate.data.store import fingerprint
 from ablate.sweep import changed
 from ablate.sweep.arguments import separate
-from ablate.sweep.plan import Planned, make_plan
+from ablate.sweep.plan import Planned, Product
 from tests.conftest import Command
 
 GIT = "0123456789ab"
@@ -25,7 +25,7 @@ def finished(tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch) -> li
     own = tmp_path / "own.txt"
     own.write_text(words.read_text())
     line = ["-m", "seed=range(4)", "corpus=text", f"corpus.files={own}", f"outputs={tmp_path}/out"]
-    plan = make_plan(separate(line), Composer())
+    plan = Product(separate(line), Composer()).plan()
     for planned in plan:
         rewrite(planned, sha256=changed.fingerprint_of(planned.config["corpus"]))
     return plan
