@@ -6,44 +6,39 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-TINY = 1e-24  # keeps a token of zeros from dividing by zero
+TINY = 1e-12  # keeps a token of zeros from dividing by zero
 
 
 class States:
     """A residual stream at one place, of one tensor or several, [..., length, width] each.
 
-    Squared lengths of tokens are computed once for all measures; each measure is a 0-dim tensor.
+    Lengths of tokens are computed once for all measures; each measure is a 0-dim tensor.
     """
 
     def __init__(self, parts: Sequence[Tensor]) -> None:
-        self.parts = [part.float() for part in parts]
-        self.squares = [part.square().sum(-1) for part in self.parts]
+        self.whole = (parts[0] if len(parts) == 1 else torch.stack(list(parts))).float()
+        self.lengths = torch.linalg.vector_norm(self.whole, dim=-1)
 
     def rms(self) -> Tensor:
         """Root mean square over all entries."""
-        total = torch.stack([square.sum() for square in self.squares]).sum()
-        return (total / sum(part.numel() for part in self.parts)).sqrt()
+        return torch.linalg.vector_norm(self.lengths) / math.sqrt(self.whole.numel())
 
     def largest(self) -> Tensor:
         """The largest absolute entry."""
-        return torch.stack([part.abs().amax() for part in self.parts]).amax()
+        return torch.linalg.vector_norm(self.whole, math.inf)
 
     def cosine(self, other: "States") -> Tensor:
         """Mean cosine between tokens here and the same tokens there."""
-        means = [
-            ((x * y).sum(-1) * (a * b).clamp_min(TINY).rsqrt()).mean()
-            for x, y, a, b in zip(self.parts, other.parts, self.squares, other.squares, strict=True)
-        ]
-        return torch.stack(means).mean()
+        lengths = (self.lengths * other.lengths).clamp_min_(TINY)
+        return (torch.linalg.vecdot(self.whole, other.whole) / lengths).mean()
 
     def likeness(self) -> Tensor:
         """Mean cosine between two different tokens of one sequence; NaN for a single token."""
-        means = []
-        for part, square in zip(self.parts, self.squares, strict=True):
-            length = part.shape[-2]
-            total = (square.clamp_min(TINY).rsqrt()[..., None, :] @ part).square().sum((-2, -1))
-            means.append(((total - length) / (length * (length - 1) or math.nan)).mean())
-        return torch.stack(means).mean()
+        length = self.whole.shape[-2]
+        units = self.lengths.clamp_min(TINY).reciprocal_().unsqueeze(-2) @ self.whole
+        # Of the squared length of the sum of n unit vectors, n is due to each with itself.
+        squared = units.square().sum() / (units.numel() // units.shape[-1])
+        return (squared - length) / (length * (length - 1) or math.nan)
 
 
 def rms(tensors: Sequence[Tensor]) -> float:

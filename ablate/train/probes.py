@@ -5,6 +5,7 @@ number for each block, in depth order, or for each block a list over its heads; 
 one number.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -79,6 +80,14 @@ class StreamInstrument(Instrument):
                 block.register_forward_hook(self._leave(state)),
             ]
 
+    def read(self) -> Reading:
+        seen = super().read()
+        before = seen.pop("input_rms", [])
+        for name in ("attention", "feed_forward") if seen else ():
+            pairs = zip(seen[f"{name}_rms"], before, strict=True)
+            seen[f"{name}_ratio"] = [size / rms if rms else math.nan for size, rms in pairs]
+        return seen
+
     def _states(self, state: Any) -> States:
         # Several streams may be one tensor, with the batch after them.
         return States([t.detach()[..., : self.rows, :, :] for t in tensors_in(state)])
@@ -87,15 +96,14 @@ class StreamInstrument(Instrument):
         def hook(block: nn.Module, given: tuple[Any, ...]) -> None:
             if self.active:
                 state["input"] = self._states(given[0])
+                self._add("input_rms", state["input"].rms())
 
         return hook
 
     def _branch(self, name: str, state: dict[str, States]) -> Any:
         def hook(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
             if self.active:
-                size = self._states(output).rms()
-                self._add(f"{name}_rms", size)
-                self._add(f"{name}_ratio", size / state["input"].rms())
+                self._add(f"{name}_rms", self._states(output).rms())
 
         return hook
 
