@@ -29,9 +29,9 @@ def contexts(found: Mapping[str, Any]) -> list[str]:
         for index, row in enumerate(rows):
             row.append(bounds(found["interval"]["accuracy_difference"][index]))
             row += [flags[flag][index] or "" for flag in ("tolerates", "extrapolates")]
-        over = f"{found['interval']['groups']} {found['interval']['over']}"
+        over = counted(found["interval"]["groups"], found["interval"]["over"])
         note += (
-            f"; against L: accuracy less that at {found['train_length']}, 95 % over {over}; "
+            f"; against L: accuracy minus that at {found['train_length']}, 95 % over {over}; "
             f"margin {found['flags']['margin']}"
         )
     return [*table(heading, rows), note]
@@ -92,8 +92,17 @@ def shuffled(found: Mapping[str, Any]) -> str:
     return (
         f"shuffled input: loss {cell(found['loss'])} → {cell(found['loss_shuffled'])} nats, a "
         f"change of {cell(found['change'])} ({bounds(found['interval'])}, 95 % over "
-        f"{found['sequences']} sequences); {found['definition']}"
+        f"{counted(found['sequences'], 'sequences')}); {found['definition']}"
     )
+
+
+def counted(number: int, things: str) -> str:
+    """A number of things, named in the plural.
+
+    >>> counted(2, "documents"), counted(1, "documents")
+    ('2 documents', '1 document')
+    """
+    return f"{number} {things.removesuffix('s') if number == 1 else things}"
 
 
 def cell(value: float | None) -> str:

@@ -18,12 +18,11 @@ from ablate.data.generated.base import END, GeneratedTask
 from ablate.data.tasks import IGNORED, Batch
 from ablate.evaluate.extrapolation import retention
 from ablate.evaluate.resampling import DRAWS, Groups, interval, resample
-from ablate.evaluate.tolerance import DEFINITION, MARGIN, flags
+from ablate.evaluate.tolerance import DEFINITION, MARGIN, beats, flags
 from ablate.evaluate.windows import score_batch
 from ablate.model.transformer import Transformer
 
 PROBE_SEED = 0
-
 
 MEASURES = ("accuracy", "exact", "nll")
 
@@ -99,17 +98,21 @@ def exact_match(
         "accuracy_unigram": unigram,
         "targets": len(answers),
         "examples": examples,
-        **uncertainty(scores, lengths, task.seq_len, examples),
+        **uncertainty(scores, lengths, task.seq_len, examples, guessing(trained, unigram)),
     }
 
 
 def uncertainty(
-    scores: Mapping[int, Scores], lengths: Sequence[int], trained: int, examples: int
+    scores: Mapping[int, Scores],
+    lengths: Sequence[int],
+    trained: int,
+    examples: int,
+    guess: Mapping[str, float],
 ) -> dict[str, Any]:
     """Bootstrap intervals over examples of each value and of its difference to L's, and flags.
 
     Each length has examples of its own; drawing the same numbers of them for all lengths leaves
-    differences the variance of independent examples.
+    differences the variance of independent examples. `guess` has what guessing gets at L.
     """
     bounds: dict[str, Any] = {
         "level": 0.95,
@@ -128,9 +131,21 @@ def uncertainty(
         differences = [interval(values - drawn[lengths.index(trained)]) for values in drawn]
         bounds[measure] = [interval(values) for values in drawn]
         bounds[f"{measure}_difference"] = differences
-        better = measure == "nll"
-        judged[measure] = flags(lengths, trained, differences, lower_is_better=better)
+        known = "exact" if measure == "exact" else "accuracy"
+        judged[measure] = flags(
+            lengths,
+            trained,
+            differences,
+            lower_is_better=measure == "nll",
+            learned=beats(bounds[known][lengths.index(trained)], guess[known]),
+        )
     return {"interval": bounds, "flags": judged}
+
+
+def guessing(batch: Batch, unigram: float) -> dict[str, float]:
+    """What always saying the most frequent answer token gets; examples as if tokens were drawn."""
+    answers = counted(batch).sum(axis=1)
+    return {"accuracy": unigram, "exact": float((unigram**answers).mean())}
 
 
 def counted(batch: Batch) -> np.ndarray:

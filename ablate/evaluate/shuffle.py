@@ -29,7 +29,8 @@ def measure_shuffle(
 ) -> dict[str, Any]:
     """Loss in nats a target in order and shuffled, and their difference with a 95 % interval.
 
-    The interval is over sequences. Values are null where numbers are not finite.
+    The interval is over sequences, null for one alone. Values are null where numbers are not
+    finite.
     """
     check("evaluating with shuffled inputs")
     random = np.random.default_rng(0)
@@ -56,7 +57,7 @@ def measure_shuffle(
         "loss": before,
         "loss_shuffled": after,
         "change": after - before,
-        "interval": interval(drawn[:, 1] - drawn[:, 0]),
+        "interval": interval(drawn[:, 1] - drawn[:, 0]) if len(totals) > 1 else None,
     }
 
 

@@ -3,7 +3,8 @@
 With e(c) how much better the same targets are done at c tokens of context than at the train
 length L, and a margin δ: a run tolerates c where e(c) ≥ −δ, and extrapolates to c where e(c) > δ.
 The interval of e(c) decides: "yes" where all of it says so, "no" where none of it does, else
-"undecided".
+"undecided". Who does no better than guessing at L has nothing to lose: that it loses nothing
+beyond is no merit, and whether it tolerates c is undecided.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,8 @@ MARGIN = 0.02
 """In accuracy, and in nats."""
 DEFINITION = (
     "tolerates c: at c no worse than at L by more than the margin; extrapolates to c: better by "
-    "more than it; yes or no where the whole interval of the difference says so; for c above L"
+    "more than it; yes or no where the whole interval of the difference says so, and not yes to "
+    "the first where guessing is as good as the run at L; for c above L"
 )
 
 Flag = Literal["yes", "no", "undecided"]
@@ -41,16 +43,26 @@ def gains(effect: Interval) -> Flag:
     return "yes" if low > MARGIN else "no" if high <= MARGIN else "undecided"
 
 
+def beats(values: Interval | None, guessing: float) -> bool:
+    """Whether a value with this interval is above what guessing gets.
+
+    >>> beats([0.2, 0.3], 0.15), beats([0.1, 0.3], 0.15), beats(None, 0.0)
+    (True, False, False)
+    """
+    return values is not None and values[0] > guessing
+
+
 def flags(
     lengths: Sequence[int],
     trained: int,
     differences: Sequence[Interval | None],
     *,
     lower_is_better: bool,
+    learned: bool,
 ) -> dict[str, list[Flag | None]]:
     """Both flags at each length, from intervals of value(c) − value(L).
 
-    None at lengths up to L, and where there is no interval.
+    None at lengths up to L, and where there is no interval. `learned`: at L it beats guessing.
     """
     effects = [
         None
@@ -61,6 +73,12 @@ def flags(
         for length, found in zip(lengths, differences, strict=True)
     ]
     return {
-        "tolerates": [None if effect is None else tolerates(effect) for effect in effects],
+        "tolerates": [None if effect is None else kept(effect, learned) for effect in effects],
         "extrapolates": [None if effect is None else gains(effect) for effect in effects],
     }
+
+
+def kept(effect: Interval, learned: bool) -> Flag:
+    """Whether what was learned is kept; undecided where nothing was."""
+    found = tolerates(effect)
+    return "undecided" if found == "yes" and not learned else found

@@ -182,6 +182,19 @@ def test_who_is_as_good_at_every_length_tolerates_and_who_gets_worse_does_not() 
     assert found["interval"]["exact"][3] is None
 
 
+def test_who_matches_nothing_is_not_said_to_keep_it() -> None:
+    """Answers are right but for the first token: tokens beat guessing at L, examples do not."""
+
+    def but_the_first(row: list[int]) -> list[int]:
+        return [END if place == row.index(ASK) else s for place, s in enumerate(copying(row))]
+
+    flags = measure(Speaker(COPY, but_the_first), COPY)["flags"]
+    assert flags["exact"]["tolerates"] == [None, None, "undecided", "undecided"]
+    assert flags["accuracy"]["tolerates"] == [None, None, "yes", "yes"]
+    constant = measure(Speaker(COPY, lambda row: [OWN] * len(row)), COPY, examples=100)
+    assert "yes" not in constant["flags"]["accuracy"]["tolerates"]
+
+
 def test_memory_is_bounded_and_the_caller_can_stop_it() -> None:
     model, task = Speaker(COPY, copying), Addition(least_first=True, **SIZES)
     measure(model, COPY, batch_tokens=50)
