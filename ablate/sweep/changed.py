@@ -24,7 +24,8 @@ def changes(plan: Sequence[Planned]) -> list[str]:
     other_code: dict[str, list[str]] = {}
     other_text: dict[str, list[str]] = {}
     for planned, found in finished:
-        if (then := code_of(found["environment"])) != now:
+        known = found["environment"].get("ablate") is not None
+        if known and (then := code_of(found["environment"])) != now:
             other_code.setdefault(then, []).append(planned.identity.name)
         trained_on = found["corpus"]["sha256"]
         key = repr(planned.config["corpus"])
