@@ -75,7 +75,7 @@ def by_base(composer: Composer, job: list[str]) -> object:
 
 
 @given(job=overrides)
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 def test_a_base_with_values_is_what_hydra_composes(job: list[str]) -> None:
     # As text, since nan is not equal to itself.
     assert repr(by_base(COMPOSER, job)) == repr(by_hydra(COMPOSER, job))

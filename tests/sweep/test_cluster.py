@@ -135,8 +135,12 @@ def test_a_job_that_arrives_at_a_worker_is_where_it_was_sent_from(
 
 def sweep(words: Path) -> list[str]:
     """Two runs that find everything from the folder in which the command is given."""
-    own = ("--config-dir", "mine", "pos=own", "corpus=text", f"corpus.files={words.name}")
-    return ["-m", "seed=0,1", *own, *later_wins(*RUN, "steps=40")]
+    own = ("--config-dir", "mine", "corpus=text", f"corpus.files={words.name}")
+    return [*own, *later_wins(*RUN, "steps=40")]
+
+
+PRODUCT = ("-m", "pos=own,none", "seed=3")
+STUDY = "arms: [pos=own, pos=none]\nseeds: 3\n"
 
 
 @pytest.fixture
@@ -148,6 +152,8 @@ def at(tmp_path: Path, words: Path) -> Path:
     (tmp_path / "own.py").write_text(
         "from ablate.model.position.base import NoPosition\nclass Own(NoPosition): ...\n"
     )
+    (tmp_path / "mine" / "studies").mkdir()
+    (tmp_path / "mine" / "studies" / "far.yaml").write_text(STUDY)
     return tmp_path
 
 
@@ -200,20 +206,20 @@ def test_submitit_gives_what_this_machine_gives_and_brings_back_a_lost_run(
     pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
     line = sweep(words)
     launcher = ("hydra/launcher=submitit_local", "hydra.launcher.timeout_min=5", "jobs=1")
-    far = start(at, cache, *line, "study=far", *launcher)
+    far = start(at, cache, *line, "--study", "far", *launcher)
     kill_a_worker(at, "far")
     _, told = far.communicate(timeout=200)
     assert far.returncode == 0, told
     assert "2 runs: 2 done" in told
     one, other = spans(at, "far")
     assert one[1] <= other[0]  # jobs=1: one after the other
-    near = ablate("run", *line, "study=near")
+    near = ablate("run", *PRODUCT, *line, "study=near")
     assert near.returncode == 0, near.stderr
     assert curves(at, "far") == curves(at, "near")
     report = ablate("report", "far", "near", "--by", "pos")
     assert report.returncode == 0, report.stderr
-    assert "4 done" in report.stdout
-    assert "Nothing to do: 2 done" in ablate("run", *line, "study=far").stderr
+    assert report.stdout.count("2 done") == 2
+    assert "Nothing to do: 2 done" in ablate("run", *PRODUCT, *line, "study=far").stderr
 
 
 @pytest.fixture
@@ -249,7 +255,8 @@ def test_ray_does_the_runs_and_brings_back_a_lost_one(
     at: Path, words: Path, cache: Path, ray_address: str
 ) -> None:
     line = sweep(words)
-    far = start(at, cache, *line, "hydra/launcher=ray_cluster", RAY_ADDRESS=ray_address)
+    launcher = "hydra/launcher=ray_cluster"
+    far = start(at, cache, *PRODUCT, *line, launcher, RAY_ADDRESS=ray_address)
     kill_a_worker(at, "default")
     _, told = far.communicate(timeout=200)
     assert far.returncode == 0, told

@@ -16,9 +16,8 @@ from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Planned, Product
 from ablate.sweep.study import read
 from ablate.sweep.study_plan import StudyRuns
-from tests.conftest import TINY, Command
+from tests.conftest import TINY
 
-SMALL = "width: 16"
 Write = Callable[[str], str]
 
 
@@ -203,20 +202,19 @@ def test_a_shipped_study_can_be_planned(name: str) -> None:
     assert int(choice.facts["runs"].split(",")[0]) == len(planned(name))
 
 
-def test_a_study_of_the_users_own_runs_and_is_finished_afterwards(
-    ablate: Command, words: Path, tmp_path: Path
+def test_a_study_of_the_users_own_is_found_and_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "my" / "studies").mkdir(parents=True)
-    (tmp_path / "my" / "studies" / "two.yaml").write_text(
-        "# Mine?\narms: [pos=none, pos=rope task=lm]\n"
-    )
-    line = ("run", "--config-dir", "my", "--study", "two", *TINY, *corpus(words))
-    done = ablate(*line)
-    assert done.returncode == 0, done.stderr
-    assert "2 runs: 2 done" in done.stderr
-    assert len(list((tmp_path / "outputs" / "two").glob("*/record.json"))) == 2
-    assert "Nothing to do: 2 done" in ablate(*line).stderr
-    assert "Mine?" in ablate("list", "study", "--config-dir", "my").stdout
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "two.yaml").write_text("# Mine?\narms: [pos=none, pos=rope task=lm]\n")
+    assert {p.identity.choices["pos"] for p in planned("two", "--config-dir", str(tmp_path))} == {
+        "none",
+        "rope",
+    }
+    assert main(["list", "study", "--config-dir", str(tmp_path)]) == 0
+    assert "Mine?" in capsys.readouterr().out
+    assert main(["list", "study=two", "--config-dir", str(tmp_path)]) == 0
+    assert "ablate run --study two" in capsys.readouterr().out
 
 
 def test_seeds_may_be_a_range() -> None:
