@@ -105,10 +105,8 @@ def show(given: Arguments, composer: Composer) -> int:
 def start(given: Arguments, stop: "Stop", tally: Tally) -> None:
     """Do all runs through Hydra; raises KeyboardInterrupt where they were stopped."""
     from ablate.sweep.job import job
-    from ablate.sweep.remote import here
 
-    elsewhere = names_launcher(given)
-    hand_to_hydra(given, here(stop) if elsewhere else lambda config: job(config, stop, tally))
+    hand_to_hydra(given, lambda config: job(config, stop, tally))
 
 
 def hand_to_hydra(given: Arguments, task: Callable[[Any], Any]) -> int:

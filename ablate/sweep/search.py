@@ -69,7 +69,7 @@ def search(given: Arguments, composer: Composer) -> int:
     trials = Trials(Stop(), given.overrides)
     with trials.stop:
         try:
-            hand_to_hydra(given, here() if names_launcher(given) else trials)
+            hand_to_hydra(given, here(trials.stop) if names_launcher(given) else trials)
         except KeyboardInterrupt:
             trials.stop.asked = True
         except HydraException as error:
