@@ -143,6 +143,8 @@ def _verdict(
         return "neither learned"
     if test.p is None:
         return "too few seeds" if test.n < 2 else "no spread"
+    if judge.higher and test.low == test.high:
+        return "no spread"  # a share of examples is coarse: at 0 or at 1 arms look alike
     wanted = test.mean > 0 if judge.higher or pair.kind == "interaction" else test.mean < 0
     word: Verdict = "not distinguishable"
     if margin <= LEVEL:

@@ -39,9 +39,10 @@ def basis(one: Contrast) -> str:
         words += ", which are few"
     if one.every > 1:
         share = "" if one.cells == one.every else f"{one.cells} of "
-        words += f", over {share}{count_of(one.every, 'cell')} of the other factors"
+        words += f", over {share}{count_of(one.every, 'combination')} of the other settings"
     if one.left_out:
-        words += f"; {one.left_out} of {one.left_out + one.cells * one.difference.n} pairs left out"
+        every = one.left_out + one.cells * one.difference.n
+        words += f"; {one.left_out} of {every} pairs left out, since not every run finished"
     return words
 
 
@@ -77,11 +78,16 @@ def contrast_text(one: Contrast, unit: str, judge: Judge) -> str:
         )
     if one.kind == "interaction":
         return _interaction_text(one, unit)
-    if low is None or high is None:
+    if one.verdict == "equivalent" and low == high:
+        return (
+            f"{one.name} and {one.against} are the same: exactly 0 {unit} apart in each of"
+            f" {count_of(one.difference.n, 'seed')}"
+        )
+    if low is None or high is None or low == high:
         start = f"{one.name} against {one.against}: {amount(mean, True)} {unit}"
         if one.difference.n == 1:
             return f"{start} in the one seed that both have: it has no interval and decides nothing"
-        return f"{start} in each of {one.difference.n} seeds: no spread to judge it by"
+        return f"{start} in each of {one.difference.n} seeds, no spread to judge it by"
     # Sizes are told as positive numbers: how much better, or how much worse.
     better = (mean > 0) == judge.higher
     size, ends = abs(mean), sorted((low, high) if mean > 0 else (-low, -high))
@@ -95,14 +101,23 @@ def contrast_text(one: Contrast, unit: str, judge: Judge) -> str:
             f" {spread(low, high)}, within ±{judge.margin:g}: {seen}"
         )
     if one.verdict == "undecided":
+        if any(one.diverged) and (ends[0] > judge.margin or max(-low, high) < judge.margin):
+            return (
+                f"{one.name} and {one.against}: {amount(mean, True)} {unit} {spread(low, high)}"
+                f" where both finished, but other runs diverged, so nothing is decided; {seen}"
+            )
         return (
             f"{one.name} is {'better' if better else 'worse'} than {one.against} {told}, whether by"
-            f" more than {judge.margin:g} is undecided: {seen}{outlook(one, judge)}"
+            f" more than {judge.margin:g} is undecided: {seen}"
+            f"{HOLM if ends[0] > judge.margin else outlook(one, judge)}"
         )
     return (
         f"{one.name} and {one.against} are not distinguishable: {amount(mean, True)} {unit}"
-        f" {spread(low, high)}: {seen}{outlook(one, judge)}"
+        f" {spread(low, high)}: {seen}{HOLM if ends[0] > 0 else outlook(one, judge)}"
     )
+
+
+HOLM = "; this interval would decide it alone, but not as one of so many (Holm)"
 
 
 def outlook(one: Contrast, judge: Judge) -> str:
@@ -123,12 +138,13 @@ IN_WORDS = {
 def _interaction_text(one: Contrast, unit: str) -> str:
     first, second = one.factors
     mean, low, high = one.difference.mean, one.difference.low, one.difference.high
-    size = f"{amount(mean or 0.0, True)} {unit}"
+    size = f"{amount(abs(mean or 0.0))} {unit}"
     if low is not None and high is not None:
-        size += f" {spread(low, high)}"
+        size += f" {spread(*sorted((low, high) if (mean or 0.0) > 0 else (-low, -high)))}"
     return (
-        f"{first} × {second}: the step from {first}={one.references[0]} to {one.levels[0]} changes"
-        f" by {size} when {second} goes from {one.references[1]} to {one.levels[1]}"
+        f"{first} × {second}: the difference of {first}={one.levels[0]} from"
+        f" {first}={one.references[0]} is {'lower' if (mean or 0.0) < 0 else 'higher'} by {size}"
+        f" with {second}={one.levels[1]} than with {second}={one.references[1]}"
         f"{IN_WORDS.get(one.verdict, '')}: {basis(one)}{_survivors(one)}"
     )
 

@@ -9,10 +9,12 @@ from ablate.report.counts import Count
 from ablate.report.inference import LEVEL
 from ablate.report.phrases import (
     amount,
+    basis,
     contrast_text,
     count_of,
     count_text,
     outlook,
+    spread,
 )
 
 Said = Literal["mattered", "no difference", "undecided", "caution"]
@@ -44,32 +46,59 @@ OF_VERDICT: dict[str, Said] = {
 TOGETHER = ("equivalent", "not distinguishable", "neither learned", "nothing to compare")
 
 
+Depends = Mapping[tuple[str, str], Mapping[str, str]]
+"""(Factor, level) → the factors that its difference depends on → the interaction, "pos × norm"."""
+
+
 def of_contrasts(
-    found: Sequence[Contrast],
-    unit: str,
-    judge: Judge,
-    depends: Mapping[str, Sequence[str]] | None = None,
+    found: Sequence[Contrast], unit: str, judge: Judge, depends: Depends | None = None
 ) -> list[Sentence]:
     """Return the sentences of contrasts of one kind, the largest differences first.
 
-    `depends` are the factors that a main effect was shown to depend on: it is their average.
+    Where a main effect was shown to depend on another factor it is no more than an average: one
+    that averages to nothing has mattered all the same.
     """
     told = []
     ordered = sorted(found, key=_importance)
+    on = {place: _depending(one, depends or {}) for place, one in enumerate(ordered)}
     families: dict[tuple[str, ...], list[Contrast]] = {}
-    for one in ordered:
-        families.setdefault(_family(one), []).append(one)
-    for one in ordered:
-        alike = families[_family(one)]
-        if one.verdict not in TOGETHER or len(alike) == 1:
+    for place, one in enumerate(ordered):
+        if not on[place]:
+            families.setdefault(_family(one), []).append(one)
+    for place, one in enumerate(ordered):
+        alike = families.get(_family(one), [])
+        if on[place] and one.verdict in AVERAGED:
+            told.append(Sentence("mattered", _averaged(one, unit, on[place])))
+        elif on[place] or one.verdict not in TOGETHER or len(alike) == 1:
             text = contrast_text(one, unit, judge)
-            on = (depends or {}).get(one.factors[0], []) if one.kind == "main" else []
-            if on:
-                text += f"; how much depends on {' and '.join(on)}, see there"
+            if on[place]:
+                text += f"; an average, for it depends on {_on(on[place])}"
             told.append(Sentence(OF_VERDICT[one.verdict], text))
         elif one is alike[0]:
             told.append(Sentence(OF_VERDICT[one.verdict], _together(alike, unit, judge)))
     return told
+
+
+AVERAGED = ("equivalent", "not distinguishable")  # of no difference, on average
+
+
+def _depending(one: Contrast, depends: Depends) -> Mapping[str, str]:
+    return depends.get((one.factors[0], one.levels[0]), {}) if one.kind == "main" else {}
+
+
+def _averaged(one: Contrast, unit: str, on: Mapping[str, str]) -> str:
+    mean, low, high = one.difference.mean or 0.0, one.difference.low, one.difference.high
+    size = f"{amount(mean, True)} {unit}"
+    if low is not None and high is not None:
+        size += f" {spread(low, high)}"
+    return (
+        f"{one.name} differs from {one.against} in a way that depends on {_on(on)}, and on average"
+        f" they are {one.verdict}: {size}; {basis(one)}"
+    )
+
+
+def _on(names: Mapping[str, str]) -> str:
+    return f"{' and '.join(names)} (see {' and '.join(names.values())})"
 
 
 def _importance(one: Contrast) -> tuple[bool, float]:
@@ -103,6 +132,9 @@ def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:
         which = ", ".join(dict.fromkeys(" × ".join(one.factors) for one in found))
         alike = f"{len(found)} interactions ({which}) are {word} none"
     more = "" if equal else outlook(max(found, key=_width), judge)
+    clear = sum(low > 0 for low in lows) + sum(high < 0 for high in highs)
+    if not equal and clear:
+        more = f"; {clear} of the intervals would decide it alone, but not as one of so many (Holm)"
     lost = sum(any(one.diverged) for one in found)
     if lost:
         more += f"; in {lost} of these runs diverged, and differences are of those that did not"
@@ -114,15 +146,26 @@ def _width(one: Contrast) -> float:
     return 0.0 if low is None or high is None else high - low
 
 
-def of_counts(found: Iterable[Count]) -> list[Sentence]:
-    """Return the sentences of how many runs diverged or got stuck."""
-    ordered = sorted(found, key=lambda one: one.p)
-    told = [one for one in ordered if one.p_holm <= LEVEL]
+def of_counts(found: Iterable[Count], told: Sequence[Contrast] = ()) -> list[Sentence]:
+    """Return the sentences of how many runs diverged or got stuck; not what `told` says already."""
+    said = {(one.name, one.against) for one in told if any(one.diverged) and _alone(one, told)}
+    ordered = [
+        one
+        for one in sorted(found, key=lambda one: one.p)
+        if one.ending != "diverged"
+        or (f"{one.factor}={one.level}", f"{one.factor}={one.reference}") not in said
+    ]
+    shown = [one for one in ordered if one.p_holm <= LEVEL]
     open_ = [one for one in ordered if one.p_holm > LEVEL and one.count != one.other]
     return [
-        *(Sentence("mattered", count_text(one)) for one in told),
-        *(Sentence("undecided", f"{count_text(one)}: too few to tell") for one in open_),
+        *(Sentence("mattered", count_text(one)) for one in shown),
+        *(Sentence("undecided", f"{count_text(one)}: not distinguishable") for one in open_),
     ]
+
+
+def _alone(one: Contrast, told: Sequence[Contrast]) -> bool:
+    """Whether a contrast has a sentence of its own."""
+    return one.verdict not in TOGETHER or sum(_family(o) == _family(one) for o in told) == 1
 
 
 def of_few(found: Sequence[Contrast]) -> list[Sentence]:

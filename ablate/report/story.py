@@ -24,7 +24,7 @@ def story(
     """Return what the differences say; `told` are main effects, or contrasts with a baseline."""
     found = [
         *of_contrasts(told, unit, judge, _depends(crossed)),
-        *of_counts(counts),
+        *of_counts(counts, told),
         *of_contrasts(_crossed(crossed), unit, judge),
         *of_few(told),
     ]
@@ -42,14 +42,14 @@ def told_effects(effects: Sequence[Contrast]) -> tuple[list[Contrast], list[str]
     return [one for one in effects if one.factors[0] not in mixed], mixed
 
 
-def _depends(found: Sequence[Contrast]) -> dict[str, list[str]]:
-    """Factor → the factors that its effect was shown to depend on."""
-    on: dict[str, list[str]] = {}
+def _depends(found: Sequence[Contrast]) -> dict[tuple[str, str], dict[str, str]]:
+    """(Factor, level) → the factors that its difference was shown to depend on, and where."""
+    on: dict[tuple[str, str], dict[str, str]] = {}
     for one in found:
         if one.verdict in ("better", "worse"):
-            for factor, other in (one.factors, one.factors[::-1]):
-                if other not in on.setdefault(factor, []):
-                    on[factor].append(other)
+            for place, other in ((0, 1), (1, 0)):
+                others = on.setdefault((one.factors[place], one.levels[place]), {})
+                others[one.factors[other]] = " × ".join(one.factors)
     return on
 
 

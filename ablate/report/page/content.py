@@ -29,7 +29,7 @@ VERDICTS = (
     ("undecided", "What is undecided"),
 )
 EMPTY = {
-    "mattered": "Nothing here differs by more than the margin.",
+    "mattered": "Nothing that these runs could show.",
     "no difference": "No two are shown to be equivalent; that takes more seeds than a difference.",
     "undecided": "Nothing.",
 }

@@ -1,0 +1,90 @@
+"""No sentence claims more than its numbers."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from ablate.report.analysis import Analysis, analyse
+from ablate.report.collect import Run
+from tests.report.conftest import make_run
+
+WOBBLE = ([0.004, -0.003, 0.001], [-0.002, 0.003, -0.001], [0.001, 0.002, -0.004])
+
+
+def text(analysis: Analysis, kind: str) -> str:
+    return "\n".join(one.text for one in analysis.sentences if one.kind == kind)
+
+
+def one_factor(losses: Mapping[str, Sequence[float]]) -> list[Run]:
+    return [
+        make_run({"pos": pos}, seed=seed, loss__validation=loss)
+        for pos, by_seed in losses.items()
+        for seed, loss in enumerate(by_seed)
+    ]
+
+
+def two_factors(losses: Mapping[tuple[str, str], float]) -> list[Run]:
+    """Runs of (pos, norm) over three seeds, each arm with noise of its own."""
+    return [
+        make_run({"pos": pos, "norm": norm}, seed=seed, loss__validation=loss + noise)
+        for place, ((pos, norm), loss) in enumerate(losses.items())
+        for seed, noise in enumerate(WOBBLE[place % 3])
+    ]
+
+
+CROSSED = {("rope", "pre"): 2.0, ("rope", "post"): 2.3, ("none", "pre"): 2.3, ("none", "post"): 2.0}
+
+
+def test_a_factor_that_averages_to_nothing_is_not_said_to_make_no_difference() -> None:
+    analysis = analyse(two_factors(CROSSED))
+    assert {effect.verdict for effect in analysis.effects} <= {"equivalent", "not distinguishable"}
+    assert "norm=post" not in text(analysis, "no difference") + text(analysis, "undecided")
+    assert (
+        "norm=post differs from norm=pre in a way that depends on pos (see pos × norm), and on"
+        " average they are "
+    ) in text(analysis, "mattered")
+
+
+def test_only_a_level_whose_difference_depends_is_said_to_depend() -> None:
+    losses = {**CROSSED, ("alibi", "pre"): 2.6, ("alibi", "post"): 2.9}  # as rope, 0.6 above
+    lines = text(analyse(two_factors(losses)), "mattered").splitlines()
+    (alibi,) = [line for line in lines if line.startswith("pos=alibi is worse than pos=rope")]
+    assert "depends" not in alibi
+    assert any(line.startswith("pos=none differs") for line in lines)
+
+
+def test_an_interval_that_the_number_of_comparisons_overrules_says_so() -> None:
+    base = [2.0, 2.1, 2.2]
+    runs = one_factor({"rope": base, "none": [2.03, 2.07, 2.201], "alibi": [2.02, 2.14, 2.23]})
+    (alibi,) = [one for one in analyse(runs).contrasts if one.name == "pos=alibi"]
+    assert (alibi.difference.low or 0.0) > 0
+    assert alibi.verdict == "not distinguishable"
+    assert "would decide it alone, but not as one of so many (Holm)" in text(
+        analyse(runs), "undecided"
+    )
+    alone = [run for run in runs if run.record["choices"]["pos"] != "none"]
+    assert "Holm" not in "".join(one.text for one in analyse(alone).sentences)
+
+
+@pytest.mark.parametrize("gap", [-0.3, 0.0])
+def test_survivors_decide_nothing_and_the_divergence_is_told_once(gap: float) -> None:
+    base = [2.0, 2.1, 2.2, 2.3, 2.4]
+    runs = one_factor({"rope": base, "alibi": [loss + gap + 0.001 * loss for loss in base]})
+    for run in runs[-2:]:
+        run.record["status"] = "diverged"
+    told = text(analyse(runs), "undecided")
+    assert "where both finished, but other runs diverged, so nothing is decided; 3 seeds" in told
+    assert told.count("2 of 5") == 2  # pairs left out, runs diverged
+    assert not any(word in told for word in ("better", "worse", "equivalent"))
+    assert text(analyse(runs), "mattered") == ""
+
+
+def test_equal_losses_are_the_same_and_equal_shares_are_no_evidence() -> None:
+    runs = one_factor({"rope": [2.0, 2.1, 2.2], "alibi": [2.0, 2.1, 2.2]})
+    told = text(analyse(runs), "no difference")
+    assert told == "pos=alibi and pos=rope are the same: exactly 0 nats apart in each of 3 seeds"
+    for run in runs:
+        run.record["extrapolation"]["accuracy"] = [0.0] * 5
+    shares = analyse(runs, metric="acc_L")
+    assert shares.contrasts[0].verdict == "no spread"
+    assert text(shares, "no difference") == ""
