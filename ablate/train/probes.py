@@ -126,7 +126,7 @@ class AttentionInstrument(Instrument):
     attention_max the largest scaled score that may be seen; of the first `rows` sequences.
     """
 
-    def __init__(self, model: Transformer, rows: int = 2) -> None:
+    def __init__(self, model: Transformer, rows: int = 1) -> None:
         super().__init__()
         self.rows = rows
         self.handles = [
