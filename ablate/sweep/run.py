@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ import yaml
 
 import ablate
 from ablate import record
-from ablate.build import Bench, build, build_corpus, build_instruments, build_optimizer
+from ablate.build import build, build_corpus
 from ablate.diagnosis import diagnose
 from ablate.errors import UserError
 from ablate.evaluate.check import warnings
@@ -22,11 +22,12 @@ from ablate.identity import Identity
 from ablate.lock import hold
 from ablate.sweep.recording import describe, finish, first_record, measure_training
 from ablate.sweep.state import Stamp, ended_since
+from ablate.sweep.trainer import make_trainer
 from ablate.train import checkpoints
 from ablate.train.distributed import Processes, alone
 from ablate.train.gradient import split_warnings
 from ablate.train.listeners import Listener
-from ablate.train.loop import Settings, Stopped, Trainer
+from ablate.train.loop import Stopped
 
 OWN_FILES = ("checkpoint.pt", "curves.jsonl", "record.json", "events.out.tfevents.*")
 HALF_WRITTEN = (".checkpoint.pt.*", ".record.json.*", "curves.jsonl.partial")
@@ -174,48 +175,6 @@ def train_and_measure(
     diverged = not finite or result["label"] == "diverged"
     finish(result, "diverged" if diverged else "done", None)
     result["diagnosis"] = diagnose(record.plain(result))
-
-
-def make_trainer(
-    bench: Bench,
-    config: Mapping[str, Any],
-    directory: Path,
-    listeners: Sequence[Listener],
-    stop: Callable[[], bool],
-    processes: Processes,
-) -> Trainer:
-    """The trainer of a run, or of one process's part in it."""
-    settings = Settings(
-        steps=config["steps"],
-        seed=config["seed"],
-        clip=config["clip"],
-        log_every=config["log"]["every"],
-        checkpoint_every=config["checkpoint"]["every"],
-        evaluate_every=config["evaluate"]["every"],
-        validation_batches=config["evaluate"]["batches"],
-        accumulate=config["accumulate"],
-        precision=config["precision"],
-        compiled=config["compile"],
-    )
-    optimizer, looked_at = bench.optimizer, dict(config)
-    if processes.spread.sharded:
-        processes.spread.shard(bench.model)
-        optimizer = build_optimizer(config, bench.model)  # its parameters are others now
-        # Of sharded weights the first process has a share alone.
-        looked_at["instruments"] = {**config["instruments"], "weights": False}
-    return Trainer(
-        bench.model,
-        list(bench.model.blocks),
-        optimizer,
-        bench.schedule,
-        bench.task,
-        settings,
-        directory,
-        listeners,
-        stop,
-        [] if processes.rank else build_instruments(looked_at, bench.model),
-        processes,
-    )
 
 
 def clear(directory: Path, patterns: Sequence[str]) -> None:

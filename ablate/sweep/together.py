@@ -20,8 +20,9 @@ from ablate.sweep.hydra_files import write_hydra_files
 from ablate.sweep.job import listeners
 from ablate.sweep.outcome import summarise
 from ablate.sweep.plan import Planned, Product
-from ablate.sweep.run import Order, execute, make_trainer
+from ablate.sweep.run import Order, execute
 from ablate.sweep.state import say, stamp
+from ablate.sweep.trainer import make_trainer
 from ablate.train.distributed import Processes, Several, Spread
 from ablate.train.loop import Stopped
 from ablate.train.meeting import Failed, Meeting
