@@ -9,8 +9,9 @@ from typing import Any
 from ablate import record
 from ablate.errors import UserError
 from ablate.evaluate.again_text import lines
-from ablate.evaluate.finished import Finished, open_run
+from ablate.evaluate.finished import Finished, find_run, open_run
 from ablate.evaluate.trained import measure_trained
+from ablate.lock import Busy, hold, is_held
 from ablate.parser import Parser
 from ablate.terminal import show_json
 
@@ -25,14 +26,26 @@ Measure a trained run again from its checkpoint, with overrides that its weights
 
 What is found is added to the record under `evaluations`; nothing that is there changes."""
 
+TRAINING = (
+    *("seq_len", "steps", "lr", "clip", "dropout", "seed", "accumulate", "precision", "compile"),
+    *("init", "warmup", "decay", "optim", "rerun", "study"),
+)
+"""Keys and groups that a trained run cannot have otherwise."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, print and add to the record; the exit code."""
     given = parser().parse(arguments)
     folders = [Path(folder) for folder in given.config_dir]
-    run = open_run(given.run, Path(given.outputs), given.overrides, folders)
-    if run.record["status"] == "running":
-        raise UserError(f"{run.directory.name}: still running")
+    refuse_training(given.overrides)
+    directory = find_run(given.run, Path(given.outputs))
+    if is_held(directory):
+        raise UserError(f"{directory.name}: still running")
+    run = open_run(str(directory), Path(given.outputs), given.overrides, folders)
+    for word in run.left:
+        print(
+            f"ablate: {word} of the run is left out: what is in its place has none", file=sys.stderr
+        )
     found = measure(run, given.overrides)
     add(run.directory, found)
     if given.json:
@@ -67,9 +80,23 @@ def measure(run: Finished, overrides: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def refuse_training(overrides: Sequence[str]) -> None:
+    """Raise UserError for what would have to be trained anew."""
+    for word in overrides:
+        key = word.partition("=")[0]
+        if key.partition(".")[0] in TRAINING:
+            hint = "; lengths are evaluate.lengths=[...], in train lengths" * (key == "seq_len")
+            raise UserError(f"{word}: the run is trained, and this cannot be changed now{hint}")
+
+
 def add(directory: Path, entry: dict[str, Any]) -> None:
-    """Append an entry to the record's `evaluations`."""
-    found, problem = record.read(directory)
-    if found is None:
-        raise UserError(f"{directory / record.FILE}: {problem}")
-    record.write(directory, {**found, "evaluations": [*found.get("evaluations", []), entry]})
+    """Append an entry to the record's `evaluations`; raises UserError where a run has begun."""
+    try:
+        with hold(directory):
+            found, problem = record.read(directory)
+            if found is None:
+                raise UserError(f"{directory / record.FILE}: {problem}")
+            entries = [*found.get("evaluations", []), entry]
+            record.write(directory, {**found, "evaluations": entries})
+    except Busy as error:
+        raise UserError(f"{directory.name}: {error}; measure it again then") from error

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 
 from ablate import record
 from ablate.build import Bench, build, build_corpus
-from ablate.catalogue import nearest
+from ablate.catalogue import Catalogue, nearest
 from ablate.compose import Composer
 from ablate.errors import UserError
 from ablate.train import checkpoints
@@ -17,13 +18,17 @@ from ablate.train import checkpoints
 
 @dataclass(frozen=True)
 class Finished:
-    """A run's folder and record, its config with any overrides, and its trained objects."""
+    """A run's folder and record, its config with any overrides, and its trained objects.
+
+    `left` are overrides of the run's own that a choice in their place does not have.
+    """
 
     directory: Path
     record: dict[str, Any]
     config: dict[str, Any]
     bench: Bench
     steps: int
+    left: tuple[str, ...] = ()
 
 
 def find_run(word: str, outputs: Path) -> Path:
@@ -62,18 +67,39 @@ def open_run(
     if state is None:
         raise UserError(f"{directory / checkpoints.NAME}: missing or damaged; run it again first")
     composer = Composer(folders)
+    own = own_overrides(directory)
+    left = left_out(own, overrides, composer.catalogue)
     with composer.session():
         # Of a key that stands in both, the later one is meant.
-        words = {word.partition("=")[0]: word for word in [*own_overrides(directory), *overrides]}
-        (job,) = composer.jobs([*words.values()], sweep=False)
-        config, _ = composer.one(job)
+        both = [*(word for word in own if word not in left), *overrides]
+        words = {word.partition("=")[0]: word for word in both}
+        jobs = composer.jobs([*words.values()], sweep=True)
+        if len(jobs) > 1:
+            raise UserError(f"{' '.join(overrides)}: several values; one at a time")
+        config, _ = composer.one(jobs[0])
+    if config["threads"]:
+        torch.set_num_threads(config["threads"])
     bench = build(config, build_corpus(config))
     try:
         bench.model.load_state_dict(state["model"])
     except RuntimeError as error:
         asked = " ".join(overrides) or "its config"
         raise UserError(f"{directory.name}: its weights do not fit {asked}") from error
-    return Finished(directory, found, config, bench, state["progress"]["step"])
+    return Finished(directory, found, config, bench, state["progress"]["step"], left)
+
+
+def left_out(own: Sequence[str], asked: Sequence[str], catalogue: Catalogue) -> tuple[str, ...]:
+    """A run's own overrides of options that a choice asked for in their place does not have."""
+    left = []
+    for word in asked:
+        group, _, name = word.partition("=")
+        choice = catalogue.choice(group, name)
+        for one in own if choice else ():
+            option = one.partition("=")[0].removeprefix(f"{group}@").removeprefix(f"{group}.")
+            mine = one.startswith((f"{group}.", f"{group}@"))
+            if mine and choice and option.partition(".")[0] not in choice.options:
+                left.append(one)
+    return tuple(left)
 
 
 def own_overrides(directory: Path) -> list[str]:

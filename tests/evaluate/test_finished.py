@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from ablate import cli
+from ablate.catalogue import Catalogue
 from ablate.errors import UserError
-from ablate.evaluate.finished import find_run
+from ablate.evaluate.again import add
+from ablate.evaluate.finished import find_run, left_out
 from ablate.evaluate.sample import generate
+from ablate.lock import hold
 from ablate.model.init import initialise
 from ablate.model.normalizers import LayerNorm
 from ablate.model.placement.rows import Pre
@@ -69,6 +73,41 @@ def test_a_run_is_measured_again_and_continues_a_text(
     damaged = ablate("sample", "pos=rope")
     assert damaged.returncode == 2
     assert "missing or damaged" in damaged.stderr
+
+
+def test_a_record_that_says_running_without_a_process_can_be_added_to(tmp_path: Path) -> None:
+    content = {"schema": 1, "status": "running", "config": {}, "choices": {}}
+    (tmp_path / "record.json").write_text(json.dumps(content))
+    add(tmp_path, {"overrides": ["a"]})
+    add(tmp_path, {"overrides": ["b"]})
+    found = json.loads((tmp_path / "record.json").read_text())
+    assert [entry["overrides"] for entry in found["evaluations"]] == [["a"], ["b"]]
+    with hold(tmp_path), pytest.raises(UserError, match="measure it again"):
+        add(tmp_path, {})
+
+
+def test_what_cannot_be_measured_now_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "record.json").write_text("{}")
+    assert cli.main(["evaluate", str(tmp_path), "seq_len=32"]) == 2
+    told = capsys.readouterr().err
+    assert "seq_len=32: the run is trained" in told
+    assert "evaluate.lengths" in told
+    assert cli.main(["evaluate", str(tmp_path), "optim.beta1=0.5"]) == 2
+    assert "the run is trained" in capsys.readouterr().err
+    with hold(tmp_path):
+        assert cli.main(["evaluate", str(tmp_path)]) == 2
+    assert "still running" in capsys.readouterr().err
+
+
+def test_options_that_a_new_choice_lacks_are_left_out() -> None:
+    own = ["corpus=text", "corpus.files=a.txt", "corpus.tokenizer=characters", "pos.base=500"]
+    assert left_out(own, ["corpus=docs", "pos=yarn"], Catalogue()) == ("corpus.files=a.txt",)
+    assert left_out(own, ["pos=none"], Catalogue()) == ("pos.base=500",)
+    assert left_out(own, ["corpus.files=b.txt", "pos=ropee"], Catalogue()) == ()
+    inner = ["pos=randomized", "pos@pos.inner=alibi"]
+    assert left_out(inner, ["pos=alibi"], Catalogue()) == ("pos@pos.inner=alibi",)
 
 
 def test_a_run_is_found_by_path_or_by_how_its_name_begins(tmp_path: Path) -> None:
