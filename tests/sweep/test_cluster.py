@@ -218,7 +218,7 @@ def test_submitit_gives_what_this_machine_gives_and_brings_back_a_lost_run(
     assert curves(at, "far") == curves(at, "near")
     report = ablate("report", "far", "near", "--by", "pos")
     assert report.returncode == 0, report.stderr
-    assert report.stdout.count("2 done") == 2
+    assert "4 runs" in report.stdout
     assert "Nothing to do: 2 done" in ablate("run", *PRODUCT, *line, "study=far").stderr
 
 
