@@ -34,6 +34,10 @@ class Spread(ABC):
         """Encloses a pass; only after the last one of a step do processes exchange gradients."""
 
     @abstractmethod
+    def evaluating(self, model: nn.Module) -> AbstractContextManager[None]:
+        """Encloses passes of the model itself that no gradient is asked of."""
+
+    @abstractmethod
     def gather(self, state: Any) -> Any:
         """A state of model or optimiser as one process would have it; all processes ask for it."""
 
@@ -55,6 +59,9 @@ class Whole(Spread):
 
     def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def evaluating(self, model: nn.Module) -> AbstractContextManager[None]:
+        return torch.inference_mode()
 
     def gather(self, state: Any) -> Any:
         return state

@@ -132,7 +132,7 @@ class Trainer:
         self.model.eval()
         batches = list(self.task.validation(self.settings.validation_batches))
         total, count = 0.0, 0
-        with torch.inference_mode():
+        with self.processes.spread.evaluating(self.model):
             # Each process takes its share; all make equally many passes, as sharded models need.
             for first in range(0, len(batches), self.processes.size):
                 place = first + self.processes.rank

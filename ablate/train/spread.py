@@ -37,6 +37,9 @@ class Replicated(Spread):
         assert isinstance(forward, DistributedDataParallel)
         return nullcontext() if last else forward.no_sync()
 
+    def evaluating(self, model: nn.Module) -> AbstractContextManager[None]:
+        return torch.inference_mode()
+
     def gather(self, state: Any) -> Any:
         return state
 
@@ -78,6 +81,15 @@ class Sharded(Spread):
         assert isinstance(forward, FSDPModule)
         forward.set_requires_gradient_sync(last)
         yield
+
+    @contextmanager
+    def evaluating(self, model: nn.Module) -> Iterator[None]:
+        assert isinstance(model, FSDPModule)
+        with torch.no_grad():
+            yield
+        # After a pass the outermost parameters stay together for a backward pass. None comes, and
+        # the next step would train with what was put together where no gradient is recorded.
+        model.reshard()
 
     def gather(self, state: Any) -> Any:
         if isinstance(state, DTensor):
