@@ -1,11 +1,18 @@
 """The README's commands are those that are tested."""
 
 import re
+import shlex
+import textwrap
 from pathlib import Path
+
+import pytest
 
 from ablate.catalogue import Catalogue
 from ablate.compose import Composer
 from ablate.config import flatten
+from ablate.sweep.arguments import separate
+from ablate.sweep.command import names_sweeper
+from ablate.sweep.study_plan import StudyRuns
 from tests.conftest import TINY, Command
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,17 +25,29 @@ def test_ci_calls_the_readmes_own_test_command() -> None:
     assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
 
-def test_every_run_and_check_in_the_readme_composes() -> None:
-    lines = re.findall(r"^    (?:pip install .* && )?ablate (?:run|check) (.*)$", README, re.M)
-    assert len(lines) >= 4
+COMMANDS = re.findall(r"^    (?:.* )?ablate (run|check) ([^#\n]*)", README, re.M)
+
+
+@pytest.mark.parametrize(("verb", "line"), COMMANDS)
+def test_every_run_and_check_in_the_readme_composes(verb: str, line: str) -> None:
+    given = separate(shlex.split(line))
+    if given.folders or names_sweeper(given):
+        return  # has a test of its own
     composer = Composer()
-    for line in lines:
-        words = [w for w in line.split("#")[0].split() if not w.startswith("-")]
-        if "my_configs" in line:
-            continue
-        with composer.session():
-            for job in composer.jobs(words, sweep=True)[:2]:
-                composer.one(job)
+    study = StudyRuns(given, composer) if given.study else None
+    jobs = composer.jobs(given.overrides, sweep=given.multirun) if study is None else []
+    assert len(study.plan() if study else jobs) >= 1
+    with composer.session():
+        for job in jobs[:2]:
+            composer.one(job)
+
+
+def test_the_study_of_ones_own_composes(tmp_path: Path) -> None:
+    (text,) = re.findall(r"^    (# Does .*\n(?:    .*\n)+)", README, re.M)
+    path = tmp_path / "my_study.yaml"
+    path.write_text(textwrap.dedent(f"    {text}"), encoding="utf-8")
+    plan = StudyRuns(separate(["--study", str(path)]), Composer()).plan()
+    assert len(plan) == 3 * 3 * 5
 
 
 def test_every_key_and_choice_the_readme_names_exists() -> None:
