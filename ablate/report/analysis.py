@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ablate.errors import UserError
-from ablate.report.arms import Arm, against_baseline, choose_baseline, grouped
+from ablate.report.arms import Arm, against_baseline, baselines, choose_baseline, grouped
 from ablate.report.choosing import Choice, choose
 from ablate.report.collect import Run
 from ablate.report.columns import BY_KEY, Column
@@ -81,7 +81,9 @@ def analyse(
     groups = grouped(found, keys)
     base, reason = choose_baseline(groups, _conditions(baseline))
     judge = Judge(margin, column.better == "higher")
-    contrasts = judged(against_baseline(groups, base, keys, factors), judge) if base else []
+    families = baselines(groups, base, keys) if base else []
+    pairs = [against_baseline(family, family[0], keys, factors) for family in families]
+    contrasts = judged([pair for found in pairs for pair in found], judge)
     reference = reference_levels(found, factors, base)
     effects = judged(main_effects(found, factors, reference), judge)
     crossed = judged(interactions(found, factors, reference), judge)

@@ -13,6 +13,7 @@ from ablate.report.statistics import Interval, over_seeds
 from ablate.report.tables import distinct, order
 
 FEW = 2  # this many seeds or fewer are said to be few
+SCALES = ("task", "corpus")  # across these a loss, or a share of targets, has no common scale
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,14 @@ def choose_baseline(
         told = ",".join(f"{key}={','.join(values)}" for key, values in wanted.items())
         there = "; ".join(group.arm.label for group in groups[:4])
         raise UserError(f"--baseline {told}: no arm has it; there are {there}, ...")
+    reason = "--baseline" if wanted else "the arm nearest to the defaults"
+    if wanted and len(fitting) > 1:
+        reason = f"of the {len(fitting)} arms that --baseline fits the nearest to the defaults"
+    return _nearest(fitting), reason
+
+
+def _nearest(groups: Sequence[Group]) -> Group:
+    """Return the group with a finished run that is nearest to the defaults."""
     catalogue = Catalogue()
     usual = {**catalogue.defaults(), **catalogue.default_choices()}
 
@@ -110,15 +119,38 @@ def choose_baseline(
         )
         return (arm.finished == 0, far, -len(arm.runs))
 
-    reason = "--baseline" if wanted else "the arm nearest to the defaults"
-    if wanted and len(fitting) > 1:
-        reason = f"of the {len(fitting)} arms that --baseline fits the nearest to the defaults"
-    return min(fitting, key=distance), reason
+    return min(groups, key=distance)
 
 
 def _fits(group: Group, wanted: dict[str, list[str]]) -> bool:
     first = group.outcomes[0].settings
     return all(key in first and matches(first[key], values) for key, values in wanted.items())
+
+
+def is_scale(key: str) -> bool:
+    """Whether arms that differ in a key cannot be compared by any metric.
+
+    >>> is_scale("task"), is_scale("corpus.tokenizer"), is_scale("pos")
+    (True, True, False)
+    """
+    return key.partition(".")[0] in SCALES
+
+
+def baselines(groups: Sequence[Group], base: Group, keys: Sequence[str]) -> list[list[Group]]:
+    """Return the groups that can be compared, with their baseline first: `base` among its own.
+
+    Of another task or text it is the arm nearest to the defaults there.
+    """
+    scales = [key for key in keys if is_scale(key)]
+    alike: dict[tuple[str, ...], list[Group]] = {}
+    for group in groups:
+        levels = group.outcomes[0].levels
+        alike.setdefault(tuple(levels[key] for key in scales), []).append(group)
+    found = []
+    for members in alike.values():
+        first = base if any(group is base for group in members) else _nearest(members)
+        found.append([first, *(group for group in members if group is not first)])
+    return found
 
 
 def against_baseline(

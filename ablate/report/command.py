@@ -17,6 +17,7 @@ from ablate.report.machine import as_csv, as_json
 from ablate.report.options import SUFFIXES, parse
 from ablate.report.render import as_markdown, as_table
 from ablate.report.says import Section, sections
+from ablate.report.skipped import skipped
 from ablate.report.summary import outside, shown
 from ablate.report.tables import Table, build
 
@@ -98,7 +99,12 @@ def _report(options: argparse.Namespace, arguments: Sequence[str]) -> None:
         table,
         arms,
         analysis,
-        sections(analysis, options.ledger),
+        sections(
+            analysis,
+            options.ledger,
+            skipped=skipped(runs),
+            arm_by_arm=options.baseline is not None,
+        ),
         _command(runs, options, arguments),
     )
     suffix = "" if options.output is None else options.output.suffix.lower()

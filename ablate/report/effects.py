@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import combinations
 
-from ablate.report.arms import Group
+from ablate.report.arms import Group, is_scale
 from ablate.report.contrasts import Pair
 from ablate.report.outcomes import ABSENT, Cells, Outcome, cells, others
 from ablate.report.tables import order
@@ -28,9 +28,14 @@ def reference_levels(
 def main_effects(
     found: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
 ) -> list[Pair]:
-    """Pair each level of each factor with its reference level, over all cells of the others."""
+    """Pair each level of each factor with its reference level, over all cells of the others.
+
+    A task or a text has no effect: across them there is no common scale.
+    """
     pairs = []
     for factor in factors:
+        if is_scale(factor):
+            continue
         by_level = _split(found, [factor], others(factors, [factor]))
         base = (reference[factor],)
         for level in by_level:

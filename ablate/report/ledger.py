@@ -131,15 +131,25 @@ def flags(rows: Sequence[LedgerRow], factors: Sequence[str]) -> list[Flag]:
         if field in factors or (len(by_value) < 2 and all(len(value) < 2 for value in by_value)):
             continue
         parts = "; ".join(
-            f"{' and '.join(value)} ({_some(arms, len(rows))})" for value, arms in by_value.items()
+            f"{' and '.join(map(short, value))} ({_some(arms, len(rows))})"
+            for value, arms in by_value.items()
         )
         found.append(Flag(field, f"different {words}: {parts}", field in UNFAIR))
     return [*found, *_parameters(rows), *_seeds(rows)]
 
 
+def short(value: str) -> str:
+    """Return a value with a hash shortened to what tells it apart."""
+    return value[:12] if len(value) == 64 else value
+
+
 def repeats(groups: Sequence[Group]) -> list[Flag]:
     """Return a flag where an arm has a seed more than once, as in two studies: it is averaged."""
-    times = Counter((o.run.arm, text(o.seed)) for group in groups for o in group.outcomes)
+    times = Counter(
+        (tuple(o.levels.values()) or o.run.arm, text(o.seed))
+        for group in groups
+        for o in group.outcomes
+    )
     repeated = sum(count - 1 for count in times.values())
     if not repeated:
         return []

@@ -10,6 +10,7 @@ from ablate.record import SCHEMA, plain
 from ablate.report.analysis import Analysis
 from ablate.report.columns import COLUMNS, Column
 from ablate.report.settings import text
+from ablate.report.skipped import skipped
 from ablate.report.summary import facts, outside, troubles
 from ablate.report.tables import Cell, Row, Table
 from ablate.report.texts import clean, label_parts, status_parts
@@ -81,6 +82,7 @@ def as_json(table: Table, analysis: Analysis) -> str:
         "rows": [_json_row(row) for row in table.rows],
         "not_in_table": _listed(outside(table)),
         "problems": _listed(troubles(table)),
+        "left_out_of_studies": [asdict(one) for one in skipped(table.runs)],
         "analysis": asdict(analysis),
     }
     return json.dumps(plain(content), indent=2, allow_nan=False) + "\n"

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ablate.report.analysis import Analysis
+from ablate.report.contrasts import Contrast
 from ablate.report.findings import ArmFinding
-from ablate.report.ledger import LedgerRow
-from ablate.report.phrases import count_of
+from ablate.report.ledger import UNFAIR, LedgerRow, short
+from ablate.report.phrases import amount, count_of, p_text, spread
 from ablate.report.sentences import KINDS, Said
 from ablate.report.settings import text
+from ablate.report.skipped import Skipped
 from ablate.report.texts import clean
 
 HEADINGS: dict[Said, str] = {
@@ -18,6 +20,7 @@ HEADINGS: dict[Said, str] = {
     "caution": "cautions",
 }
 MOST: dict[Said, int] = {"mattered": 5, "no difference": 3, "undecided": 4, "caution": 6}
+COMPARED = 30  # in the terminal
 FINDINGS = 6  # in the terminal; every arm's are in json and on the page
 COUNTED = ("parameters", "flops_per_token", "tokens")
 LEDGER_WORDS = {"flops_per_token": "flops/token", "batch_size": "batch", "seq_len": "L"}
@@ -31,11 +34,24 @@ class Section:
     lines: list[str]
 
 
-def sections(analysis: Analysis, full_ledger: bool) -> list[Section]:
-    """Return what there is to say; nothing of differences where there is one arm."""
+def sections(
+    analysis: Analysis,
+    full_ledger: bool,
+    *,
+    skipped: Sequence[Skipped] = (),
+    arm_by_arm: bool = False,
+) -> list[Section]:
+    """Return what there is to say; nothing of differences where there is one arm.
+
+    `arm_by_arm` lists every comparison with the baseline, also where factors are told of.
+    """
     found = []
     if len(analysis.arms) > 1:
         found.append(Section("What it says", [_terms(analysis), *_sentences(analysis)]))
+    if arm_by_arm and len(analysis.factors) > 1 and analysis.contrasts:
+        found.append(Section("Arm by arm against the baseline", _arm_by_arm(analysis)))
+    if skipped:
+        found.append(Section("Left out", [f"- {one.line}" for one in skipped]))
     if analysis.findings:
         found.append(Section("Diagnosis", _findings(analysis.findings)))
     if full_ledger:
@@ -72,7 +88,29 @@ def _sentences(analysis: Analysis) -> list[str]:
             lines.append(f"- and {len(told) - MOST[kind]} more, in --json")
     if not any(sentence.kind == "mattered" for sentence in analysis.sentences):
         lines.insert(0, f"{HEADINGS['mattered']}: nothing that these runs could show")
+    unfair = [UNFAIR[flag.field] for flag in analysis.flags if flag.unfair]
+    if unfair:
+        words = f"arms differ in {', '.join(unfair)} beside the factors (see cautions)"
+        lines.insert(0, f"read with care: {words}")
     return lines
+
+
+def _arm_by_arm(analysis: Analysis) -> list[str]:
+    """One line for each comparison, the largest first."""
+    ordered = sorted(analysis.contrasts, key=lambda one: -abs(one.difference.mean or 0.0))
+    lines = [clean(f"- {_compared(one, analysis.unit)}") for one in ordered[:COMPARED]]
+    if len(ordered) > COMPARED:
+        lines.append(f"- and {len(ordered) - COMPARED} more, in --json")
+    return lines
+
+
+def _compared(one: Contrast, unit: str) -> str:
+    mean, low, high = one.difference.mean, one.difference.low, one.difference.high
+    size = "–" if mean is None else f"{amount(mean, True)} {unit}"
+    if low is not None and high is not None:
+        size += f" {spread(low, high)}"
+    basis = f"{count_of(one.difference.n, 'seed')}, {p_text(one.p_holm)} by Holm"
+    return f"{one.name}: {size}, {basis}: {one.verdict}"
 
 
 def _findings(found: Sequence[ArmFinding]) -> list[str]:
@@ -128,4 +166,4 @@ def _told(field: str, row: LedgerRow) -> str:
     values = row.values[field]
     if field in COUNTED:
         values = tuple(f"{float(value):,.0f}" for value in values)
-    return " and ".join(value[:12] if len(value) == 64 else value for value in values) or "–"
+    return " and ".join(map(short, values)) or "–"

@@ -107,7 +107,7 @@ def _importance(one: Contrast) -> tuple[bool, float]:
 
 
 def _family(one: Contrast) -> tuple[str, ...]:
-    return (one.verdict, *(() if one.kind == "interaction" else one.factors))
+    return (one.verdict, *(() if one.kind == "interaction" else (one.against, *one.factors)))
 
 
 def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:

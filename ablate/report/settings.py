@@ -69,7 +69,8 @@ def differing(rows: Sequence[Settings]) -> list[str]:
     """Return the keys whose values differ between runs, in config order, identity left out.
 
     An option of a choice differs only if it does between runs of the same choice: `pos=rope` has a
-    base and `pos=none` has none, but that is told by `pos` already.
+    base and `pos=none` has none, but that is told by `pos` already. What a record does not have
+    differs from nothing: records are older than some keys.
     """
     keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in IDENTITY]
     chosen = {key.partition(".")[0] for key in keys if "." not in key}
@@ -80,8 +81,9 @@ def _differs(key: str, rows: Sequence[Settings], chosen: set[str]) -> bool:
     group, dot, _ = key.partition(".")
     by_choice: dict[str, set[str]] = {}
     for row in rows:
-        choice = text(row.get(group)) if dot and group in chosen else ""
-        by_choice.setdefault(choice, set()).add(text(row.get(key)))
+        if key in row:
+            choice = text(row.get(group)) if dot and group in chosen else ""
+            by_choice.setdefault(choice, set()).add(text(row[key]))
     return any(len(values) > 1 for values in by_choice.values())
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ablate.report.arms import Arm
+from ablate.report.arms import Arm, is_scale
 from ablate.report.choosing import Choice
 from ablate.report.contrasts import Contrast, Judge
 from ablate.report.counts import Count
@@ -67,6 +67,17 @@ def cautions(
 ) -> list[Sentence]:
     """Return what a reader must know of how the arms came about."""
     lines = [flag.text for flag in flags if flag.unfair]
+    scales = [key for key in (arms[0].settings if arms else ()) if is_scale(key)]
+    if scales:
+        lines.append(
+            f"arms of another {' or '.join(scales)} are not compared: a loss or an accuracy has no"
+            " common scale across them"
+        )
+    if metric == "best_loss":
+        lines.append(
+            "best_loss is the lowest of several looks at the same held-out text, so it is chosen on"
+            " what it reports; val_loss is not"
+        )
     if mixed:
         verb = (
             "never change alone: their effects"

@@ -88,3 +88,39 @@ def test_equal_losses_are_the_same_and_equal_shares_are_no_evidence() -> None:
     shares = analyse(runs, metric="acc_L")
     assert shares.contrasts[0].verdict == "no spread"
     assert text(shares, "no difference") == ""
+
+
+def test_a_key_that_older_records_lack_is_no_difference() -> None:
+    runs = one_factor({"rope": [2.0, 2.1, 2.2], "alibi": [2.01, 2.1, 2.21]})
+    for run in runs[::2]:
+        run.record["config"] |= {"precision": "float32", "evaluate": {"protocols": ["a"]}}
+        run.record["config"]["pos"]["newer"] = True
+    analysis = analyse(runs)
+    assert analysis.factors == ("pos",)
+    assert [arm.label for arm in analysis.arms] == ["pos=alibi", "pos=rope"]
+    assert "never change" not in text(analysis, "caution")
+    runs[0].record["config"]["precision"] = "bfloat16"
+    assert "precision" in analyse(runs).factors
+
+
+@pytest.mark.parametrize(("key", "levels"), [("task", ("lm", "mlm")), ("corpus", ("a", "b"))])
+def test_no_loss_is_compared_across_tasks_or_texts(key: str, levels: tuple[object, object]) -> None:
+    runs = [
+        make_run({"pos": pos, key: level}, seed=seed, loss__validation=2 + gap * place + noise)
+        for place, level in enumerate(levels)
+        for (pos, gap), noises in zip((("rope", 1.0), ("alibi", 1.3)), WOBBLE, strict=False)
+        for seed, noise in enumerate(noises)
+    ]
+    analysis = analyse(runs)
+    assert {one.factors for one in analysis.effects} == {("pos",)}
+    assert [(one.name, one.against) for one in analysis.contrasts] == [
+        (f"pos=alibi {key}={level}", f"pos=rope {key}={level}") for level in levels
+    ]
+    assert f"arms of another {key} are not compared" in text(analysis, "caution")
+    assert f"pos=alibi {key}={levels[1]} is worse" in text(analysis, "mattered")
+
+
+def test_the_best_of_several_looks_is_said_to_be_chosen() -> None:
+    runs = one_factor({"rope": [2.0, 2.1, 2.2], "alibi": [2.01, 2.1, 2.21]})
+    assert "chosen on what it reports" in text(analyse(runs, metric="best_loss"), "caution")
+    assert "chosen on what it reports" not in text(analyse(runs), "caution")

@@ -19,6 +19,7 @@ from ablate.report.page.runs import SHOWN, Fold, folds
 from ablate.report.page.svg import inline
 from ablate.report.page.versions import versions
 from ablate.report.sentences import Sentence
+from ablate.report.skipped import skipped
 from ablate.report.summary import first_line, legend, notes, outside, troubles
 from ablate.report.tables import Table, distinct
 from ablate.report.texts import clean
@@ -114,7 +115,10 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
         facts=[first.partition(": ")[2] or first, *facts],
         question=_question(analysis),
         answers=answers(analysis.sentences) if len(analysis.arms) > 1 else [],
-        cautions=[one.text for one in analysis.sentences if one.kind == "caution"],
+        cautions=[
+            *(one.text for one in analysis.sentences if one.kind == "caution"),
+            *(one.line for one in skipped(table.runs)),
+        ],
         figures=[
             Illustration(one.name, one.title, clean(one.caption), inline(one))
             for one in drawings(view_of(arms), analysis)
