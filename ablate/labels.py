@@ -25,8 +25,6 @@ SPIKE_MINIMUM = 10  # fewer steps than this say nothing about the noise
 # Without a floor a noiseless curve (sigma = 0) would call any rise a spike.
 SIGMA_FLOOR = 0.01
 ONE_WRONG = 0.3  # nats: spread of a nearly solved target's loss, of which few are wrong
-LEAK = 0.1  # nats below ln V that no model that has learned nothing can have
-UNTRAINED_SPREAD = 0.6  # standard deviation of an untrained model's logits over the vocabulary
 MARGIN = 0.02  # delta of science.md, section 4, in nats
 # Larger losses are counted as this, so that running sums keep their precision.
 CAP = 1e6
@@ -195,19 +193,6 @@ def progress_label(
     if len(losses) == 0 or len(losses) < min(steps, max(EXEMPT_STEPS, steps / 5)):
         return None
     return label(losses, uniform=uniform, unigram=unigram, targets=targets)
-
-
-def lowest_excess(unigram: float | None) -> float:
-    """Excess over ln V in nats below which a first loss is no chance but a leak.
-
-    Untrained logits vary by about 0.6 over the vocabulary, and targets of entropy H, the unigram
-    loss, are about e^H different tokens whose logits do not average out: 0.1 + 2 * 0.6 e^(-H/2).
-
-    >>> round(lowest_excess(3.4), 2), round(lowest_excess(0.69), 2), lowest_excess(None)
-    (-0.32, -0.95, -0.1)
-    """
-    chance = 0.0 if unigram is None else 2 * UNTRAINED_SPREAD * math.exp(-unigram / 2)
-    return -LEAK - chance
 
 
 def still_falling(steps: Sequence[float], losses: Sequence[float], margin: float = MARGIN) -> bool:

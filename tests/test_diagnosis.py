@@ -186,6 +186,18 @@ HARMLESS: dict[str, dict[str, Any]] = {
     },
     "an order that matters": {"shuffle": {"change": 0.8}, "choices.pos": "none"},
     "validation a little above training": {"loss.validation": 2.3},
+    "a first loss above ln V by the chance of four targets": {
+        "loss.excess": 0.85,
+        "loss.unigram_train": 0.69,
+        "loss.final": 0.2,
+        "loss.targets": 4,
+        "loss.validation": 0.2,
+    },
+    "a retention of what guessing gets too": {
+        "extrapolation.retention": [1.0, 0.4, 0.1],
+        "extrapolation.accuracy_unigram": 0.48,
+        "extrapolation.interval": {"accuracy": [[0.45, 0.55], [0.4, 0.6], [0.4, 0.6]]},
+    },
     "retention that fades little": {"extrapolation.retention": [1.0, 0.97, 0.93]},
     "a deviation short of a spike": {"loss.spike_score": 0.0, "loss.spike_max": 5.0},
 }
@@ -201,6 +213,12 @@ def test_a_run_that_still_falls_is_not_told_to_lower_its_learning_rate() -> None
     assert found["name"] == "stuck"
     assert "too few steps" in found["cause"]
     assert "larger lr" in found["advice"]
+
+
+def test_a_run_above_the_unigram_loss_is_not_told_that_its_learning_rate_is_too_high() -> None:
+    (found,) = diagnose(changed({"label": "stuck", "loss.final": 3.6}))
+    assert "not come down to the unigram loss" in found["cause"]
+    assert found["advice"].startswith("more steps")
 
 
 def test_a_run_that_learned_nothing_does_not_say_what_order_is_worth() -> None:

@@ -43,7 +43,7 @@ def length(record: Record) -> Finding | None:
             "a relative scheme: pos=alibi, pos=rope",
         )
     kept = found["retention"][past[-1]]
-    if kept is None or kept >= FADED:
+    if kept is None or kept >= FADED or not beats_guessing(found):
         return None
     evidence = f"retention {kept:.2f} at {lengths[past[-1]]} tokens"
     if found.get("protocol") == "exact-match":
@@ -63,6 +63,18 @@ def length(record: Record) -> Finding | None:
         "phases or distances that were never seen in training",
         "ablate evaluate RUN pos=yarn, which needs no training" if rope else "pos=alibi",
     )
+
+
+def beats_guessing(found: Mapping[str, Any]) -> bool:
+    """Whether accuracy at L is surely above a guess by frequencies: else there is nothing to keep.
+
+    Surely: by the lower bound of its interval, where a record has one.
+    """
+    at, bounds = found["lengths"].index(found["train_length"]), found.get("interval") or {}
+    interval, guess = bounds.get("accuracy") or [], found.get("accuracy_unigram")
+    if not interval or guess is None or interval[at] is None:
+        return True
+    return bool(interval[at][0] > guess)
 
 
 def past_examples(record: Record, evidence: str) -> Finding:

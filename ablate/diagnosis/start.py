@@ -3,29 +3,27 @@
 import math
 
 from ablate.diagnosis.finding import Finding, Record, at_unigram, chosen, number, profile
-from ablate.labels import lowest_excess
+from ablate.first_loss import judge_record
 
-HIGH_FIRST = 0.5  # nats over ln V
 VANISHED = 0.01  # gradient at the first block's input over that at the last's
 ALIKE = 0.95  # mean cosine between two tokens
 GROWTH = 0.15  # slope of ln rms, a block
 
 
 def first_loss(record: Record) -> Finding | None:
-    """A first loss far from ln V."""
-    excess, config = number(record, "loss", "excess"), record["config"]
-    lowest = lowest_excess(number(record, "loss", "unigram_train"))
-    if excess is None or lowest <= excess <= HIGH_FIRST:
+    """A first loss further from ln V than chance makes it."""
+    excess, found = number(record, "loss", "excess"), judge_record(record)
+    if excess is None or found == "usual":
         return None
     evidence = f"first loss - ln V = {excess:+.2f} nats"
-    if excess < lowest:
+    if found == "low":
         return Finding(
             "low first loss",
             evidence,
             "the model may see its targets: a shift or a mask that leaks",
             "ablate check, which tests causality",
         )
-    scale = number(record, "instruments", "logit_scale", "first")
+    config, scale = record["config"], number(record, "instruments", "logit_scale", "first")
     if scale is not None:
         # Small logits cost their half variance, larger ones less than that.
         evidence += f"; logits of standard deviation {scale:.3g}"

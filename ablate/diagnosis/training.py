@@ -12,6 +12,7 @@ IDLE = 0.99  # mean cosine of a token before and after a block
 SHARP_LOGIT = 50.0  # largest attention logit
 GROWN = 2.0  # factor over the first step's, so that it is training that made it large
 EVALUATION_GAP = 0.5  # nats between validation and training at the end
+FAR = 0.2  # nats above the unigram loss at which not even frequencies are learned
 GATED = ("rezero", "skipinit", "layerscale")
 
 
@@ -51,6 +52,12 @@ def why(record: Record, name: str) -> tuple[str, str]:
         return (
             f"it still falls: too few steps, or lr={lr:g} is too low",
             "more steps or a larger lr",
+        )
+    final, unigram = number(record, "loss", "final"), number(record, "loss", "unigram_train")
+    if name == "stuck" and final is not None and unigram is not None and final > unigram + FAR:
+        return (
+            f"it has not come down to the unigram loss: too few steps, or lr={lr:g} is far off",
+            "more steps, then a larger and a smaller lr",
         )
     if chosen(record, "norm") == "post" and chosen(record, "warmup") == "none":
         return "post-norm without warmup", "warmup=linear, norm=deepnorm or norm=pre"

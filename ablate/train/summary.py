@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from ablate.labels import lowest_excess, still_falling
+from ablate.first_loss import judge_record
+from ablate.labels import still_falling
 
 IN_WORDS = {
     "healthy": "healthy",
@@ -13,6 +14,12 @@ IN_WORDS = {
     "slow": "slow: still falling, behind the best arm of its study",
     "diverged": "diverged",
 }
+FIRST_LOSS_HINTS = {
+    "high": " (high: a large or tied head, or a missing final norm)",
+    "low": " (low: a leak? shifted targets or a missing mask)",
+    "usual": "",
+}
+"""What a first loss far from ln V points to."""
 
 
 def summary_lines(record: dict, directory: Path) -> list[str]:
@@ -24,8 +31,7 @@ def summary_lines(record: dict, directory: Path) -> list[str]:
     lines = [verdict(record)]
     loss = _section(record, "loss")
     if loss.get("first") is not None:
-        excess = loss["first"] - loss["uniform"]
-        hint = first_loss_hint(excess, lowest_excess(loss.get("unigram_train")))
+        hint = FIRST_LOSS_HINTS[judge_record(record)]
         lines.append(f"first loss {first_loss(loss['first'], loss['uniform'])}{hint}")
     if loss.get("validation") is not None:
         reference = f"unigram {loss['unigram']:.2f}, ln V {loss['uniform']:.2f}"
@@ -88,15 +94,6 @@ def first_loss(loss: float, uniform: float) -> str:
     return f"{loss:.2f} = ln V {'+' if excess >= 0 else '−'} {abs(excess):.2f}"
 
 
-def first_loss_hint(excess: float, lowest: float) -> str:
-    """Say what a first loss far from ln V points to; empty where it is as it should be."""
-    if excess > 0.5:
-        return " (high: a large or tied head, or a missing final norm)"
-    if excess < lowest:
-        return " (low: a leak? shifted targets or a missing mask)"
-    return ""
-
-
 def gradient_lines(gradients: dict) -> list[str]:
     """Compare the first step's gradient norms of the first and last block."""
     ratios = {
@@ -144,8 +141,8 @@ def context(length: int, train_length: int) -> str:
     if length == train_length:
         return "L"
     if length < train_length:
-        return f"L/{train_length / length:g}"
-    return f"{length / train_length:g}L"
+        return f"L/{train_length / length:.3g}"
+    return f"{length / train_length:.3g}L"
 
 
 def duration(seconds: float) -> str:

@@ -108,6 +108,11 @@ def test_a_low_loss_within_the_noise_of_a_text_is_no_leak() -> None:
     assert judge_first_loss(FirstLoss(loss=5.3, error=0.2, **known)).mark == "ok"
     assert judge_first_loss(FirstLoss(loss=5.3, error=0.05, **known)).mark == "broken"
     assert judge_first_loss(FirstLoss(loss=math.nan, error=0.2, **known)).mark == "broken"
+    high = judge_first_loss(FirstLoss(loss=6.2, error=0.2, **known))
+    assert high.mark == "ok"
+    assert "happen to lie" in high.text
+    assert judge_first_loss(FirstLoss(loss=6.2, error=0.05, **known)).mark == "warning"
+    assert judge_first_loss(FirstLoss(loss=6.2, error=0.2, **known | {"stream": 2})).advice
 
 
 # Profiles over depth
