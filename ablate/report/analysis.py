@@ -82,7 +82,7 @@ def analyse(
     base, reason = choose_baseline(groups, _conditions(baseline))
     judge = Judge(margin, column.better == "higher")
     families = baselines(groups, base, keys) if base else []
-    pairs = [against_baseline(family, family[0], keys, factors) for family in families]
+    pairs = [against_baseline(family, own, keys, factors) for own, family in families]
     contrasts = judged([pair for found in pairs for pair in found], judge)
     reference = reference_levels(found, factors, base)
     effects = judged(main_effects(found, factors, reference), judge)
@@ -91,7 +91,8 @@ def analyse(
     sensitive = sensitivities(everything, every_factor)
     arms = [group.arm for group in groups]
     rows = ledger(groups, factors, choices)
-    fair = [*flags(rows, factors), *repeats(groups)]
+    flagged = [flags(ledger(family, factors, choices), factors) for _, family in families]
+    fair = [*(flag for found in flagged for flag in found), *repeats(groups)]
     alone, mixed = told_effects(effects)
     told = contrasts if by or len({one.factors for one in alone}) < 2 else alone
     said = story(told, [] if by else crossed, counts, sensitive, column.unit, judge)

@@ -136,8 +136,10 @@ def is_scale(key: str) -> bool:
     return key.partition(".")[0] in SCALES
 
 
-def baselines(groups: Sequence[Group], base: Group, keys: Sequence[str]) -> list[list[Group]]:
-    """Return the groups that can be compared, with their baseline first: `base` among its own.
+def baselines(
+    groups: Sequence[Group], base: Group, keys: Sequence[str]
+) -> list[tuple[Group, list[Group]]]:
+    """Return the groups that can be compared, with their baseline: `base` among its own.
 
     Of another task or text it is the arm nearest to the defaults there.
     """
@@ -149,7 +151,7 @@ def baselines(groups: Sequence[Group], base: Group, keys: Sequence[str]) -> list
     found = []
     for members in alike.values():
         first = base if any(group is base for group in members) else _nearest(members)
-        found.append([first, *(group for group in members if group is not first)])
+        found.append((first, members))
     return found
 
 

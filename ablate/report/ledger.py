@@ -45,6 +45,7 @@ UNFAIR = {
     "code": "version of ablate",
     "torch": "version of torch",
 }
+IMPLIED = {"tokens": ("steps", "batch_size", "seq_len")}  # field → the factors that change it
 MINOR = {"device": "device", "threads": "threads"}
 
 
@@ -128,7 +129,10 @@ def flags(rows: Sequence[LedgerRow], factors: Sequence[str]) -> list[Flag]:
         for row in rows:
             if row.values[field]:
                 by_value.setdefault(row.values[field], []).append(row.arm)
-        if field in factors or (len(by_value) < 2 and all(len(value) < 2 for value in by_value)):
+        implied = IMPLIED.get(field, (field,))
+        if any(factor in factors for factor in implied) or (
+            len(by_value) < 2 and all(len(value) < 2 for value in by_value)
+        ):
             continue
         parts = "; ".join(
             f"{' and '.join(map(short, value))} ({_some(arms, len(rows))})"

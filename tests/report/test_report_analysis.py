@@ -137,9 +137,7 @@ def test_an_interaction_is_a_difference_of_differences() -> None:
     (one,) = analysis.interactions
     assert one.difference.mean == pytest.approx(0.2 - 1.0 - 0.05, abs=0.01)
     text = said(analysis, "mattered")
-    assert (
-        "norm × warmup: the difference of norm=post from norm=pre is lower by 0.850 nats" in text
-    )
+    assert "norm × warmup: the difference of norm=post from norm=pre is lower by 0.850 nats" in text
     assert "with warmup=linear than with warmup=none" in text
     assert "depends on warmup" in text
 

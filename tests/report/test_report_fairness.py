@@ -186,3 +186,21 @@ def test_the_diagnosis_is_counted_by_arm() -> None:
     (one,) = analyse(runs).findings
     assert (one.arm, one.name, one.count, one.of) == ("norm=post", "stuck", 3, 4)
     assert (one.evidence, one.advice) == ("label stuck", "a smaller lr")
+
+
+def test_what_a_factor_or_another_task_changes_is_no_unfairness() -> None:
+    longer = [
+        make_run({"steps": steps}, seed=seed, tokens=512 * steps)
+        for steps in (150, 300)
+        for seed in range(2)
+    ]
+    assert analyse(longer).flags == ()
+    tasks = [
+        make_run({"task": task, "pos": pos}, seed=seed, tokens=tokens, corpus__sha256=task)
+        for task, tokens in (("lm", 512), ("copy", 256))
+        for pos in ("rope", "none")
+        for seed in range(2)
+    ]
+    assert analyse(tasks).flags == ()
+    tasks[-1].record["corpus"]["sha256"] = "another"
+    assert [flag.field for flag in analyse(tasks).flags] == ["corpus"]
