@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from ablate.build import Bench
+from ablate.catalogue import Catalogue
 from ablate.evaluate.check_causality import check_causality, quick_causality
 from ablate.evaluate.check_cell import Cell, Check, Finding
 from ablate.evaluate.check_facts import check_norms, check_schedule, check_size
@@ -82,6 +83,14 @@ def warnings(bench: Bench) -> list[str]:
         for finding in findings
         if finding and finding.mark != "ok"
     ]
+
+
+def unread(bench: Bench, choices: Mapping[str, str]) -> list[str]:
+    """What a run should hear whose corpus was chosen although its task makes up its examples."""
+    corpus, task = choices["corpus"], choices["task"]
+    if bench.corpus is not None or corpus == Catalogue().default_choices()["corpus"]:
+        return []
+    return [f"corpus={corpus} is not read: task={task} makes up its own examples"]
 
 
 def marks(findings: Sequence[Finding]) -> Mapping[str, int]:

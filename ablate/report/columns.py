@@ -204,7 +204,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "tokens",
         "tokens",
-        "tokens trained on, repeats counted",
+        "tokens trained on, repeats and padding counted",
         _at("tokens"),
         decimals=0,
         trained=True,

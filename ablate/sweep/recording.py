@@ -117,17 +117,36 @@ def measure_training(result: dict[str, Any], progress: Progress, config: Mapping
         "steps": list(range(1, len(losses) + 1, stride)),
         "loss": losses[::stride],
     }
-    profiles = max(progress.profiles, 1)
     result["gradients"] = {
-        "parameters_first": progress.parameters_first,
-        "inputs_first": progress.inputs_first,
-        "parameters_mean": [v / profiles for v in progress.parameters_sum],
-        "inputs_mean": [v / profiles for v in progress.inputs_sum],
+        **gradient_profiles(progress),
         "clip_fraction": progress.clipped / progress.step,
     }
     result["instruments"] = {
         name: depth_profile(kept) for name, kept in progress.instruments.items()
     }
+
+
+def gradient_profiles(progress: Progress) -> dict[str, Any]:
+    """Gradient norms by block at the first logged step, on average and at the last, with slopes.
+
+    A slope is that of the logarithm over depth, a block.
+    """
+    found: dict[str, Any] = {}
+    profiles = max(progress.profiles, 1)
+    for name, first, total, last in (
+        (
+            "parameters",
+            progress.parameters_first,
+            progress.parameters_sum,
+            progress.parameters_last,
+        ),
+        ("inputs", progress.inputs_first, progress.inputs_sum, progress.inputs_last),
+    ):
+        found[f"{name}_first"] = first
+        found[f"{name}_mean"] = [value / profiles for value in total]
+        found[f"{name}_last"] = last
+        found[f"{name}_slope_first"], found[f"{name}_slope_last"] = slope(first), slope(last)
+    return found
 
 
 def depth_profile(kept: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ablate import record
 from ablate.build import build, build_corpus
 from ablate.diagnosis import diagnose
 from ablate.errors import UserError
-from ablate.evaluate.check import warnings
+from ablate.evaluate.check import unread, warnings
 from ablate.evaluate.trained import measure_trained
 from ablate.identity import Identity
 from ablate.lock import hold
@@ -160,6 +160,7 @@ def train_and_measure(
     told.start(result, resumed_at)
     if not resumed_at:
         told.warn(suspicions)
+        told.warn(unread(bench, order.identity.choices))
         told.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
     try:
         finite = trainer.train()

@@ -25,6 +25,8 @@ class Progress:
     inputs_first: list[float] = field(default_factory=list)
     parameters_sum: list[float] = field(default_factory=list)
     inputs_sum: list[float] = field(default_factory=list)
+    parameters_last: list[float] = field(default_factory=list)
+    inputs_last: list[float] = field(default_factory=list)
     profiles: int = 0
     instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -43,6 +45,7 @@ class Progress:
             self.parameters_sum, self.inputs_sum = [0.0] * len(parameters), [0.0] * len(inputs)
         self.parameters_sum = [a + b for a, b in zip(self.parameters_sum, parameters, strict=True)]
         self.inputs_sum = [a + b for a, b in zip(self.inputs_sum, inputs, strict=True)]
+        self.parameters_last, self.inputs_last = parameters, inputs
         self.profiles += 1
 
 

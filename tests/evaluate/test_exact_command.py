@@ -36,9 +36,12 @@ def within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_run_is_trained_measured_and_measured_again(
     ablate: Command, within: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = later_wins(*TINY, "task=copy", "pos=learned", "depth=1", "evaluate.windows=20")
+    line = later_wins(
+        *TINY, "task=copy", "pos=learned", "depth=1", "evaluate.windows=20", "corpus=docs"
+    )
     done = ablate("run", *line, env={"ABLATE_CACHE": str(within / "cache")})
     assert done.returncode == 0, done.stderr
+    assert "corpus=docs is not read: task=copy makes up its own examples" in done.stderr
     assert "exact match by length (L = 16): L/2 0.0 %, L 0.0 %, 2L undefined" in done.stderr
     assert not (within / "cache").exists()
 
@@ -89,7 +92,7 @@ def test_a_task_that_does_not_fit_is_refused_before_anything_is_made(
 ) -> None:
     assert cli.main(["run", "task=passkey", "seq_len=8", "steps=1"]) == 2
     told = capsys.readouterr().err
-    assert "task=passkey: passkey needs at least 11 tokens, more than seq_len=8" in told
+    assert "task=passkey: needs at least 11 tokens, more than seq_len=8" in told
     assert list(within.iterdir()) == []
 
 

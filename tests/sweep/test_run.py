@@ -1,6 +1,7 @@
 """The real command: one run from nothing to a record, and whatever may interrupt it."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -54,9 +55,15 @@ def test_a_run_leaves_everything_that_the_design_names(
     assert found["tokens"] == 12 * 4 * 16
     assert found["loss"]["uniform"] == pytest.approx(5.545177)
     assert found["loss"]["excess"] == found["loss"]["first"] - found["loss"]["uniform"]
-    for key in ("parameters_first", "inputs_first", "parameters_mean", "inputs_mean"):
-        assert len(found["gradients"][key]) == 2
-        assert all(v > 0 for v in found["gradients"][key])
+    gradients = found["gradients"]
+    for name in ("parameters", "inputs"):
+        profiles = [gradients[f"{name}_{when}"] for when in ("first", "mean", "last")]
+        assert all(len(profile) == 2 and min(profile) > 0 for profile in profiles)
+        first, _, last = profiles
+        assert gradients[f"{name}_slope_first"] == pytest.approx(math.log(first[1] / first[0]))
+        assert gradients[f"{name}_slope_last"] == pytest.approx(math.log(last[1] / last[0]))
+    lines = curve(tmp_path)
+    assert gradients["inputs_last"] == lines[-1]["gradients"]["inputs"]
     assert found["extrapolation"]["lengths"] == [8, 16, 32, 64, 128]
     accuracy = found["extrapolation"]["accuracy"]
     assert [a is None for a in accuracy] == [False, False, True, True, True]

@@ -37,6 +37,8 @@ class Example:
 class Layout:
     """An example of size s has `fixed + each · s` input tokens; s is `smallest` or more.
 
+    `longer` is the option, if there is one, that makes the smallest example longer.
+
     >>> Layout(fixed=1, each=2, smallest=1).largest(64)
     31
     """
@@ -44,6 +46,7 @@ class Layout:
     fixed: int
     each: int
     smallest: int
+    longer: str = ""
 
     def length(self, size: int) -> int:
         """Input tokens of an example of that size."""
@@ -81,9 +84,10 @@ class GeneratedTask(Task):
     ) -> None:
         super().__init__(seq_len=seq_len, batch_size=batch_size, seed=seed)
         if layout.largest(seq_len) < layout.smallest:
+            less = f" or a smaller task.{layout.longer}" if layout.longer else ""
             raise UserError(
-                f"{self.name} needs at least {layout.length(layout.smallest)} tokens, more than "
-                f"seq_len={seq_len}; take a larger seq_len{_or_less(options)}"
+                f"needs at least {layout.length(layout.smallest)} tokens, more than "
+                f"seq_len={seq_len}; take a larger seq_len{less}"
             )
         self.layout, self.options, self._words = layout, dict(options), words
 
@@ -180,7 +184,3 @@ def at_least(least: int, **options: int) -> None:
     for name, value in options.items():
         if value < least:
             raise UserError(f"{name}={value}: must be {least} or more")
-
-
-def _or_less(options: Mapping[str, int | bool]) -> str:
-    return f", or less of {' or '.join(options)}" if options else ""

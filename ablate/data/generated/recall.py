@@ -33,7 +33,7 @@ class AssociativeRecall(GeneratedTask):
         if keys < pairs:
             raise UserError(f"keys={keys}: fewer than pairs={pairs}, and each pair has its own key")
         super().__init__(
-            layout=Layout(fixed=2 * pairs - 1, each=2, smallest=pairs),
+            layout=Layout(fixed=2 * pairs - 1, each=2, smallest=pairs, longer="pairs"),
             words=keys + values,
             options={"pairs": pairs, "keys": keys, "values": values},
             **sizes,
@@ -110,7 +110,7 @@ class Passkey(GeneratedTask):
     def __init__(self, *, digits: int, filler: int, **sizes: int) -> None:
         at_least(1, digits=digits, filler=filler)
         super().__init__(
-            layout=Layout(fixed=2 * digits + 1, each=1, smallest=0),
+            layout=Layout(fixed=2 * digits + 1, each=1, smallest=0, longer="digits"),
             words=11 + filler,
             options={"digits": digits, "filler": filler},
             **sizes,
