@@ -2,11 +2,9 @@
 
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import FrameType
 from typing import Any
 
 from ablate import record
@@ -19,6 +17,7 @@ from ablate.sweep.outcome import count_statuses, summarise
 from ablate.sweep.plan import Planned, Product
 from ablate.sweep.pool_launch import launch, warm_up
 from ablate.sweep.state import STOPPING, Tally, say
+from ablate.sweep.stop import Stop
 from ablate.sweep.study_plan import StudyRuns
 
 
@@ -50,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     plan = asked.settle(plan)
     if not any(planned.wanted() for planned in plan):  # a study left out the rest
         return already_done(plan, given)
-    stop = Stop(quiet=pooled)
+    stop = Stop("" if pooled else STOPPING)
     unrecorded: dict[str, str] = {}
     with stop:
         try:
@@ -102,7 +101,7 @@ def show(given: Arguments, composer: Composer) -> int:
     return hand_to_hydra(replace(given, overrides=tuple(jobs[0])), lambda config: None)
 
 
-def start(given: Arguments, stop: "Stop", tally: Tally) -> None:
+def start(given: Arguments, stop: Stop, tally: Tally) -> None:
     """Do all runs through Hydra; raises KeyboardInterrupt where they were stopped."""
     from ablate.sweep.job import job
 
@@ -137,33 +136,3 @@ def already_done(plan: Sequence[Planned], given: Arguments) -> int:
     counts = count_statuses([p.status() for p in plan])
     say(f"Nothing to do: {counts}. Add rerun=true to run again.")
     return 1 if any(p.status() == "failed" for p in plan) else 0
-
-
-class Stop:
-    """Whether the user asked to stop: set by the first SIGINT or SIGTERM; a second one kills.
-
-    `quiet`: whoever asks says that it stops.
-    """
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        self.asked, self._quiet = False, quiet
-        self._before: dict[int, Any] = {}
-
-    def __call__(self) -> bool:
-        return self.asked
-
-    def __enter__(self) -> "Stop":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._ask)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-        if not self._quiet:
-            say(f"\n{STOPPING}")

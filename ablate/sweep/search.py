@@ -16,10 +16,11 @@ from ablate import record
 from ablate.compose import Composer
 from ablate.errors import UserError
 from ablate.sweep.arguments import Arguments
-from ablate.sweep.command import Stop, hand_to_hydra, is_pooled, names_launcher
+from ablate.sweep.command import hand_to_hydra, is_pooled, names_launcher
 from ablate.sweep.plan import compose_all, refused
 from ablate.sweep.remote import here
 from ablate.sweep.state import say
+from ablate.sweep.stop import Stop
 
 SHOWN = 5
 HYDRAS = ("hydra/sweeper", "hydra/launcher", "hydra.sweeper", "hydra.launcher")

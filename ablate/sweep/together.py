@@ -1,11 +1,9 @@
 """One run by several processes: what `torchrun ... -m ablate run` starts on each device."""
 
 import os
-import signal
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -22,6 +20,7 @@ from ablate.sweep.outcome import summarise
 from ablate.sweep.plan import Planned, Product
 from ablate.sweep.run import Order, execute
 from ablate.sweep.state import say, stamp
+from ablate.sweep.stop import Stop
 from ablate.sweep.trainer import make_trainer
 from ablate.train.distributed import Processes, Several, Spread
 from ablate.train.loop import Stopped
@@ -51,7 +50,7 @@ def lead(arguments: Sequence[str], meeting: Meeting) -> int:
         decision = {"config": planned.config, "directory": str(planned.directory)}
     finally:
         meeting.decide(decision)
-    with Asked("Stopping after this step, with a checkpoint.") as asked:
+    with Stop("Stopping after this step, with a checkpoint.", patient=True) as asked:
         try:
             run(planned, given, meeting, asked)
         except Busy as busy:
@@ -102,7 +101,7 @@ def take_device(name: str) -> None:
         torch.cuda.set_device(local)
 
 
-def run(planned: Planned, given: Arguments, meeting: Meeting, asked: "Asked") -> None:
+def run(planned: Planned, given: Arguments, meeting: Meeting, asked: Stop) -> None:
     """The first process's part, which is all of `ablate run` but the others' rows."""
     config, directory = planned.config, planned.directory
     order = Order(config, planned.identity, directory, stamp(directory))
@@ -116,7 +115,7 @@ def run(planned: Planned, given: Arguments, meeting: Meeting, asked: "Asked") ->
 
 
 def begin(
-    config: Mapping[str, Any], device: torch.device, meeting: Meeting, asked: "Asked"
+    config: Mapping[str, Any], device: torch.device, meeting: Meeting, asked: Stop
 ) -> Processes:
     """The processes of a run once all are ready; raises Stopped or meeting.Failed."""
     meeting.begin(device, asked.check)
@@ -126,7 +125,7 @@ def begin(
 
 def follow(meeting: Meeting) -> int:
     """Do this process's part of what the first one decides, and say nothing."""
-    with Asked() as asked:
+    with Stop("", patient=True) as asked:
         try:
             if decision := meeting.decision(asked.check):
                 train_part(decision["config"], Path(decision["directory"]), meeting, asked)
@@ -141,9 +140,7 @@ def follow(meeting: Meeting) -> int:
     return 0
 
 
-def train_part(
-    config: Mapping[str, Any], directory: Path, meeting: Meeting, asked: "Asked"
-) -> None:
+def train_part(config: Mapping[str, Any], directory: Path, meeting: Meeting, asked: Stop) -> None:
     """Train on this process's rows of every batch."""
     if config["threads"]:
         torch.set_num_threads(config["threads"])
@@ -154,37 +151,3 @@ def train_part(
     trainer = make_trainer(bench, config, directory, [], asked, processes)
     trainer.restore()
     trainer.train()
-
-
-class Asked:
-    """Whether to stop, after a signal.
-
-    A second one changes nothing: Ctrl-C reaches a process from the terminal and from torchrun,
-    which kills what has not ended after half a minute.
-    """
-
-    def __init__(self, words: str = "") -> None:
-        self._asked, self._words = False, words
-        self._before: dict[int, Any] = {}
-
-    def __call__(self) -> bool:
-        return self._asked
-
-    def check(self) -> None:
-        """Raise Stopped where a signal came."""
-        if self._asked:
-            raise Stopped
-
-    def __enter__(self) -> "Asked":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._ask)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        if not self._asked and self._words:
-            say(f"\n{self._words}")
-        self._asked = True

@@ -19,7 +19,8 @@ from ablate.compose import Composer
 from ablate.errors import UserError
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Product
-from ablate.sweep.together import Asked, take_device, the_run
+from ablate.sweep.stop import Stop
+from ablate.sweep.together import take_device, the_run
 from ablate.train.distributed import Several
 from ablate.train.loop import Stopped
 from ablate.train.meeting import Failed, Meeting
@@ -70,7 +71,7 @@ def test_a_killed_process_is_told_from_a_mistake_of_ones_own(
 
 
 def test_a_signal_ends_the_waiting_for_others(pair: tuple[Meeting, Meeting]) -> None:
-    with Asked("stopping") as asked:
+    with Stop("stopping", patient=True) as asked:
         asked.check()
         for _ in range(2):
             signal.raise_signal(signal.SIGINT)
