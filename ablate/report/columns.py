@@ -5,22 +5,13 @@ A new column is a row in `COLUMNS`; tables, sorting, formats and the help read n
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Literal
+from typing import Literal
 
 from ablate.report.statistics import Scale
+from ablate.report.values import Missing as Missing
+from ablate.report.values import Record, Value, at, at_context, first_over_last, tolerated
 
-
-class Missing(Enum):
-    """Why a run has no value."""
-
-    UNMEASURED = "–"  # the run did not get there, or does not measure it
-    UNDEFINED = "undef."  # the scheme cannot do it: a result, and never 0
-
-
-Value = float | Missing
 Better = Literal["", "lower", "higher"]
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -40,47 +31,6 @@ class Column:
     trained: bool = False
     better: Better = ""  # "": neither; arms are not judged by it
     unit: str = ""
-
-
-def _at(*path: str) -> Callable[[Record], Value]:
-    """Read a number at a path of the record."""
-
-    def extract(record: Record) -> Value:
-        value: Any = record
-        for key in path:
-            value = value[key]
-        return Missing.UNMEASURED if value is None else float(value)
-
-    return extract
-
-
-def _first_over_last(key: str) -> Callable[[Record], Value]:
-    """Divide a gradient norm of the first block by that of the last."""
-
-    def extract(record: Record) -> Value:
-        norms = record["gradients"][key]
-        if not norms or norms[0] is None or not norms[-1]:
-            return Missing.UNMEASURED
-        return norms[0] / norms[-1]
-
-    return extract
-
-
-def _at_context(key: str, factor: float) -> Callable[[Record], Value]:
-    """Read a quantity of the extrapolation at a context of `factor` train lengths."""
-
-    def extract(record: Record) -> Value:
-        measured = record["extrapolation"]
-        length = measured["train_length"]
-        if length is None or factor * length not in measured["lengths"]:
-            return Missing.UNMEASURED
-        place, values = measured["lengths"].index(factor * length), measured.get(key, [])
-        if place >= len(values):
-            return Missing.UNMEASURED
-        value = values[place]
-        return Missing.UNDEFINED if value is None else float(value)
-
-    return extract
 
 
 FACTORS: dict[str, float] = {"halfL": 0.5, "L": 1, "2L": 2, "4L": 4, "8L": 8}
@@ -115,7 +65,7 @@ def _contexts() -> list[Column]:
             key=f"{short}_{name}",
             heading=f"{'acc.' if short == 'acc' else short} at\n{name}",
             meaning=f"{meaning} with {name} tokens of context",
-            extract=_at_context(key, factor),
+            extract=at_context(key, factor),
             panel=LENGTH if short in ("acc", "exact") and name != "halfL" else "",
             optional=short == "exact",
             trained=True,
@@ -132,7 +82,7 @@ COLUMNS: tuple[Column, ...] = (
         "val_loss",
         "val.\nloss",
         "cross-entropy on held-out text at the end, nats per token",
-        _at("loss", "validation"),
+        at("loss", "validation"),
         OUTCOME,
         trained=True,
         better="lower",
@@ -142,14 +92,14 @@ COLUMNS: tuple[Column, ...] = (
         "first_loss",
         "first\nloss",
         "cross-entropy of the first batch before any update, nats per token",
-        _at("loss", "first"),
+        at("loss", "first"),
         START,
     ),
     Column(
         "excess",
         "over\nln V",
         "first loss - ln V (V = vocabulary), nats",
-        _at("loss", "excess"),
+        at("loss", "excess"),
         START,
         signed=True,
     ),
@@ -157,23 +107,36 @@ COLUMNS: tuple[Column, ...] = (
         "grad_ratio",
         "grad.\nfirst/last",
         "gradient norm over the parameters of the first block / of the last block, at step 1",
-        _first_over_last("parameters_first"),
+        first_over_last("parameters_first"),
         START,
         scale="log",
     ),
     *_contexts(),
     Column(
+        "tolerated",
+        "tolerates\nup to, L",
+        "largest context, in train lengths, at and before which accuracy (exact match, where there "
+        "is any) is surely at most 0.02 below that at L; 1: none beyond L",
+        tolerated,
+        LENGTH,
+        optional=True,
+        scale="log",
+        trained=True,
+        better="higher",
+        unit="L",
+    ),
+    Column(
         "input_ratio",
         "dL/dx\nfirst/last",
         "norm of dLoss/dx at the first block's input / at the last block's, at step 1",
-        _first_over_last("inputs_first"),
+        first_over_last("inputs_first"),
         scale="log",
     ),
     Column(
         "train_loss",
         "train\nloss",
         "training loss, mean of the last tenth of the steps, nats per token",
-        _at("loss", "final"),
+        at("loss", "final"),
         trained=True,
         better="lower",
         unit="nats",
@@ -182,7 +145,7 @@ COLUMNS: tuple[Column, ...] = (
         "best_loss",
         "best\nval. loss",
         "lowest validation loss seen while training, nats per token",
-        _at("loss", "best"),
+        at("loss", "best"),
         trained=True,
         better="lower",
         unit="nats",
@@ -191,21 +154,21 @@ COLUMNS: tuple[Column, ...] = (
         "unigram",
         "unigram\nloss",
         "loss of a model that knows only frequencies, nats per token",
-        _at("loss", "unigram"),
+        at("loss", "unigram"),
     ),
     Column(
         "clip_fraction",
         "clipped",
         "share of the steps whose gradient was clipped",
-        _at("gradients", "clip_fraction"),
+        at("gradients", "clip_fraction"),
         trained=True,
     ),
-    Column("parameters", "para-\nmeters", "trained parameters", _at("parameters"), decimals=0),
+    Column("parameters", "para-\nmeters", "trained parameters", at("parameters"), decimals=0),
     Column(
         "tokens",
         "tokens",
         "tokens trained on, repeats and padding counted",
-        _at("tokens"),
+        at("tokens"),
         decimals=0,
         trained=True,
     ),
@@ -213,7 +176,7 @@ COLUMNS: tuple[Column, ...] = (
         "seconds",
         "time, s",
         "wall time of the run, seconds",
-        _at("timing", "seconds"),
+        at("timing", "seconds"),
         decimals=1,
         trained=True,
     ),
@@ -221,7 +184,7 @@ COLUMNS: tuple[Column, ...] = (
         "tokens_per_second",
         "tokens/s",
         "training speed, tokens per second",
-        _at("timing", "tokens_per_second"),
+        at("timing", "tokens_per_second"),
         decimals=0,
         trained=True,
     ),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ablate.report.collect import Run
-from ablate.report.columns import COLUMNS, LENGTH, Column, Missing
+from ablate.report.columns import BY_KEY, COLUMNS, LENGTH, Column, Missing
 from ablate.report.settings import text
 from ablate.report.tables import Table, distinct
 from ablate.report.texts import clean
@@ -109,7 +109,9 @@ def legend(table: Table) -> list[str]:
         "acc. at: share of the same held-out targets predicted right with L to 8L tokens of"
         " context, trained at L; undef.: the scheme cannot do that length"
     )
-    if any(column.optional for column in columns):
+    if any(column.key == "tolerated" for column in columns):
+        lines.append(f"tolerates up to, L: {BY_KEY['tolerated'].meaning}")
+    if any(column.key.startswith("exact") for column in columns):
         lines.append(
             "exact at: share of a generated task's examples of L to 8L tokens whose whole answer is"
             " right, the end token aside; acc. at is then the share of answer tokens"

@@ -1,0 +1,81 @@
+"""How a number is read from a record: at a path, as a ratio over depth, at a context length."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+
+class Missing(Enum):
+    """Why a run has no value."""
+
+    UNMEASURED = "–"  # the run did not get there, or does not measure it
+    UNDEFINED = "undef."  # the scheme cannot do it: a result, and never 0
+
+
+Value = float | Missing
+Record = dict[str, Any]
+
+
+def at(*path: str) -> Callable[[Record], Value]:
+    """Read a number at a path of the record."""
+
+    def extract(record: Record) -> Value:
+        value: Any = record
+        for key in path:
+            value = value[key]
+        return Missing.UNMEASURED if value is None else float(value)
+
+    return extract
+
+
+def first_over_last(key: str) -> Callable[[Record], Value]:
+    """Divide a gradient norm of the first block by that of the last."""
+
+    def extract(record: Record) -> Value:
+        norms = record["gradients"][key]
+        if not norms or norms[0] is None or not norms[-1]:
+            return Missing.UNMEASURED
+        return norms[0] / norms[-1]
+
+    return extract
+
+
+def at_context(key: str, factor: float) -> Callable[[Record], Value]:
+    """Read a quantity of the extrapolation at a context of `factor` train lengths."""
+
+    def extract(record: Record) -> Value:
+        measured = record["extrapolation"]
+        length = measured["train_length"]
+        if length is None or factor * length not in measured["lengths"]:
+            return Missing.UNMEASURED
+        place, values = measured["lengths"].index(factor * length), measured.get(key, [])
+        if place >= len(values):
+            return Missing.UNMEASURED
+        value = values[place]
+        return Missing.UNDEFINED if value is None else float(value)
+
+    return extract
+
+
+def tolerated(record: Record) -> Value:
+    """The largest context in train lengths that a run tolerates, with all between it and L.
+
+    1 where it does not surely tolerate the next one beyond L.
+    """
+    measured = record["extrapolation"]
+    flags = _object(measured.get("flags"))
+    found = _object(flags.get("exact") or flags.get("accuracy")).get("tolerates")
+    length, lengths = measured["train_length"], measured["lengths"]
+    if not isinstance(found, list) or not length or all(c <= length for c in lengths):
+        return Missing.UNMEASURED
+    kept = 1.0
+    for context, flag in zip(lengths, found, strict=False):
+        if context > length:
+            if flag != "yes":
+                break
+            kept = context / length
+    return kept
+
+
+def _object(value: Any) -> Record:
+    return value if isinstance(value, dict) else {}
