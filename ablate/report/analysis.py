@@ -51,6 +51,12 @@ class Analysis:
     findings: tuple[ArmFinding, ...]
     sentences: tuple[Sentence, ...]
 
+    @property
+    def against(self) -> str:
+        """What the contrasts are against: the baseline, or one in each task or text."""
+        several = len({one.against for one in self.contrasts}) > 1
+        return "the baseline of their task or text" if several else f"{self.baseline}"
+
 
 def analyse(
     runs: Sequence[Run],

@@ -10,7 +10,7 @@ from ablate.errors import UserError
 from ablate.report.arms import grouped
 from ablate.report.outcomes import Outcome
 from ablate.report.settings import text
-from ablate.report.tables import distinct
+from ablate.report.tables import distinct, order
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def choose(
     choices: list[Choice] = []
     for group in grouped(found, [factor for factor in factors if factor != key]):
         by_value: dict[str, list[Outcome]] = {}
-        for outcome in group.outcomes:
+        for outcome in sorted(group.outcomes, key=lambda one: order(one.settings.get(key))):
             by_value.setdefault(outcome.levels[key], []).append(outcome)
         losses = {value: _loss(runs, chosen_on) for value, runs in by_value.items()}
         value = min(losses, key=losses.__getitem__)

@@ -126,6 +126,8 @@ def _number(number: Number) -> dict[str, Any]:
     return {
         "a": number.first.mean,
         "b": number.second.mean,
+        "a_undefined": number.undefined[0],
+        "b_undefined": number.undefined[1],
         "difference": test.mean,
         "low": test.low,
         "high": test.high,

@@ -70,7 +70,9 @@ def _tabular(table: Table) -> Iterable[str]:
     yield "\\midrule"
     for row in range(len(table.rows)):
         cells = (strip.lines(row, False)[0].strip() for strip in columns)
-        yield " & ".join(map(escaped, cells)) + " \\\\"
+        line = " & ".join(map(escaped, cells)) + " \\\\"
+        # After the line before, a * or [ would be taken for its option.
+        yield ("{}" if line.startswith(("*", "[")) else "") + line
     yield "\\bottomrule"
     yield "\\end{tabular}"
 

@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UserError with argparse's message."""
-        raise UserError(f"{message} (see ablate report --help)")
+        raise UserError(f"{message} (see {self.prog} --help)")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

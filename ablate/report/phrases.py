@@ -42,7 +42,7 @@ def basis(one: Contrast) -> str:
         words += f", over {share}{count_of(one.every, 'combination')} of the other settings"
     if one.left_out:
         every = one.left_out + one.cells * one.difference.n
-        words += f"; {one.left_out} of {every} pairs left out, since not every run finished"
+        words += f"; {one.left_out} of {every} pairs left out, since not every run has a number"
     return words
 
 
@@ -154,7 +154,7 @@ def _why_nothing(one: Contrast) -> str:
         return "the scheme cannot do it"
     if not one.shared:
         return "no two runs differ in that alone"
-    return "no shared seed finished on both" if one.left_out else "they have no seed in common"
+    return "no shared seed has a number on both" if one.left_out else "they have no seed in common"
 
 
 def diverged_text(one: Contrast) -> str:
@@ -188,8 +188,9 @@ def sensitivity_text(found: Sequence[Sensitivity]) -> str:
     """Say which arms a wrong learning rate costs least and most."""
     ordered = sorted(found, key=lambda one: one.value.mean or 0.0)
     least, most = ordered[0], ordered[-1]
-    rates = f"over lr {', '.join(f'{rate:g}' for rate in least.rates)}"
-    told = f"learning-rate sensitivity {rates}: {least.arm} {_plus_minus(least.value)}"
+    rates = f"over {', '.join(f'{rate:g}' for rate in least.rates)}"
+    told = f"what an lr costs that is not the best, on average {rates}: {least.arm}"
+    told += f" {_plus_minus(least.value)}"
     return told + (f" to {most.arm} {_plus_minus(most.value)}" if most is not least else "")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ablate.report.columns import Missing
 from ablate.report.layout import Strip, draw, wrapped
 from ablate.report.parting import FEWEST, Points, spark
 from ablate.report.phrases import amount, count_of
@@ -137,8 +138,8 @@ def _numbers(found: Comparison) -> str:
     headings = ("", "A", "B", "B − A", "over")
     cells = [
         [row.column.heading.replace("-\n", "").replace("\n", " ") for row in rows],
-        [_value(row, row.first.mean) for row in rows],
-        [_value(row, row.second.mean) for row in rows],
+        [_value(row, row.first.mean, row.undefined[0]) for row in rows],
+        [_value(row, row.second.mean, row.undefined[1]) for row in rows],
         [_difference(row) for row in rows],
         [count_of(row.difference.n, "seed") if row.difference.n else NONE for row in rows],
     ]
@@ -149,8 +150,10 @@ def _numbers(found: Comparison) -> str:
     return draw(strips, False).plain
 
 
-def _value(row: Number, value: float | None) -> str:
-    return NONE if value is None else number(value, row.column)
+def _value(row: Number, value: float | None, undefined: bool) -> str:
+    if value is None:
+        return Missing.UNDEFINED.value if undefined else NONE
+    return number(value, row.column)
 
 
 def _difference(row: Number) -> str:

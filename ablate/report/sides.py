@@ -141,9 +141,13 @@ def _finite(value: Any) -> float | None:
 
 @dataclass(frozen=True)
 class Number:
-    """A measured column on both sides, and second less first over the seeds they share."""
+    """A measured column on both sides, and second less first over the seeds they share.
+
+    `undefined` tells of each side whether its scheme cannot do what is measured.
+    """
 
     column: Column
+    undefined: tuple[bool, bool]
     first: Interval
     second: Interval
     difference: Difference
@@ -160,8 +164,15 @@ def numbers(first: Side, second: Side) -> list[Number]:
         match = matched((-1, 1), sides)
         test = difference(match.values if column.scale == "linear" else [], MARGIN)
         if means[0].n or means[1].n:
-            found.append(Number(column, means[0], means[1], test))
+            undefined = _undefined(first, second, column)
+            found.append(Number(column, undefined, means[0], means[1], test))
     return found
+
+
+def _undefined(first: Side, second: Side, column: Column) -> tuple[bool, bool]:
+    values = [[column.extract(run.record) for run in side.runs] for side in (first, second)]
+    one, two = (all(value is Missing.UNDEFINED for value in side) for side in values)
+    return one, two
 
 
 def _mean(side: Side, column: Column) -> Interval:

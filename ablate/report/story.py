@@ -104,6 +104,8 @@ def cautions(
             "arms are compared at equal lr, not each at its best: --choose lr chooses it for each,"
             " on other seeds"
         )
+    if arms and not any(arm.mean.n or arm.undefined for arm in arms):
+        lines.append(f"none of these runs measures {metric}")
     undefined = [arm.label for arm in arms if arm.undefined]
     if undefined:
         lines.append(f"{metric} is undefined for {_some(undefined)}")

@@ -124,3 +124,21 @@ def test_the_best_of_several_looks_is_said_to_be_chosen() -> None:
     runs = one_factor({"rope": [2.0, 2.1, 2.2], "alibi": [2.01, 2.1, 2.21]})
     assert "chosen on what it reports" in text(analyse(runs, metric="best_loss"), "caution")
     assert "chosen on what it reports" not in text(analyse(runs), "caution")
+
+
+def test_values_that_are_chosen_from_are_sorted_and_told_only_where_they_differ() -> None:
+    runs = [
+        make_run({"pos": pos, "lr": lr}, seed=seed)
+        for pos, rates in (("rope", (0.001, 0.0003)), ("alibi", (0.0003, 0.001)))
+        for lr in rates
+        for seed in range(3)
+    ]
+    analysis = analyse(runs, choose_key="lr")
+    assert [choice.among for choice in analysis.choices] == [("0.0003", "0.001")] * 2
+    assert "different values" not in text(analysis, "caution")
+
+
+def test_a_metric_that_no_run_measures_is_said_to_be_missing() -> None:
+    runs = one_factor({"rope": [2.0, 2.1], "alibi": [2.0, 2.1]})
+    assert "none of these runs measures exact_L" in text(analyse(runs, metric="exact_L"), "caution")
+    assert "measures" not in text(analyse(runs), "caution")

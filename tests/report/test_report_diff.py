@@ -147,3 +147,17 @@ def test_a_damaged_record_is_a_mistake_that_says_so(
     (path / "record.json").write_text('{"schema": 1, "sta')
     assert main([str(path), "pos=rope", "--outputs", str(study)]) == 2
     assert "record.json is damaged" in capsys.readouterr().err
+
+
+def test_what_a_scheme_cannot_do_is_undefined_and_not_missing(
+    capsys: pytest.CaptureFixture[str], add_run: Factory
+) -> None:
+    one = add_run({"pos": "rope"})
+    other = add_run({"pos": "learned"}, extrapolation__accuracy=[0.4, 0.45, None, None, None])
+    assert main([str(one), str(other)]) == 0
+    assert re.search(r"^acc. at 2L +0.440 +undef\. ", capsys.readouterr().out, re.M)
+
+
+def test_a_mistake_names_the_help_of_this_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["one"]) == 2
+    assert "(see ablate diff --help)" in capsys.readouterr().err

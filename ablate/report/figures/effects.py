@@ -26,7 +26,7 @@ def effects(analysis: Analysis) -> Drawing | None:
         for title, contrasts in (
             ("main effects", analysis.effects),
             ("interactions", analysis.interactions),
-            (f"arms against {analysis.baseline}", analysis.contrasts),
+            (f"arms against {analysis.against}", analysis.contrasts),
         )
         if (chosen := largest(contrasts))
     ]

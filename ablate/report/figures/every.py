@@ -1,6 +1,7 @@
 """All figures of a report, and their files."""
 
 import io
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,15 +48,18 @@ def save_all(drawn: list[Drawing], directory: Path) -> list[Path]:
     Raises UserError if the folder cannot be written.
     """
     files = []
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for one in drawn:
-            with drawing():
-                figure = one.draw()
-                for format_name in FORMATS:
-                    path = directory / f"{one.name}.{format_name}"
-                    path.write_bytes(encoded(figure, format_name))
-                    files.append(path)
-    except OSError as error:
-        raise UserError(f"--figures {directory}: {error.strerror or error}") from None
+    with warnings.catch_warnings():
+        # Once for each letter, not in each figure and format.
+        warnings.filterwarnings("once", "Glyph .* missing from font", UserWarning)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for one in drawn:
+                with drawing():
+                    figure = one.draw()
+                    for format_name in FORMATS:
+                        path = directory / f"{one.name}.{format_name}"
+                        path.write_bytes(encoded(figure, format_name))
+                        files.append(path)
+        except OSError as error:
+            raise UserError(f"--figures {directory}: {error.strerror or error}") from None
     return files

@@ -35,6 +35,7 @@ EMPTY = {
     "undecided": "Nothing.",
 }
 NO_CLAIM = frozenset(("and", "against", "×"))
+CROSSED = re.compile(r"[\w.]+ × [\w.]+")
 COMMANDS = 40  # of the sweeps; every run has its own in its fold
 
 
@@ -169,9 +170,14 @@ def _claim(sentence: str) -> tuple[str, str]:
     ('a is worse than b by 0.2 nats', '[0.1, 0.3]; 3 seeds paired')
     >>> _claim("a=1 and a=2: neither learned; 3 seeds")
     ('a=1 and a=2: neither learned', '3 seeds')
+    >>> _claim("a × b: the difference is lower by 0.1 nats [0.0, 0.2] with b=1: 3 seeds")
+    ('a × b: the difference is lower by 0.1 nats with b=1', '[0.0, 0.2]; 3 seeds')
     """
     claim, _, evidence = sentence.partition(": ")
-    if all(word in NO_CLAIM or "=" in word for word in claim.replace(",", " ").split()):
+    if CROSSED.fullmatch(claim):
+        said, _, evidence = evidence.partition(": ")
+        claim = f"{claim}: {said}"
+    elif all(word in NO_CLAIM or "=" in word for word in claim.replace(",", " ").split()):
         # Only what is compared stands before the colon; what is said of it comes after.
         said, _, evidence = evidence.partition("; ")
         return f"{claim}: {said}", evidence

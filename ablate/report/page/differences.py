@@ -17,7 +17,7 @@ def differences(analysis: Analysis) -> list[Grid]:
     parts: list[tuple[str, str, Sequence[Contrast], str]] = [
         (
             "contrasts",
-            f"Arms against {analysis.baseline}",
+            f"Arms against {analysis.against}",
             analysis.contrasts,
             f"{analysis.meaning}; {better} is better. Baseline: {analysis.baseline_reason}.",
         ),

@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from typing import TYPE_CHECKING
 
 from ablate.report.figures.drawing import Drawing
@@ -77,7 +78,10 @@ def inline(one: Drawing) -> str:
 
 def _svg(figure: "Figure") -> str:
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    with warnings.catch_warnings():
+        # Texts stay texts: the reader's browser has its own fonts for them.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return file.getvalue()
 
 
