@@ -1,5 +1,6 @@
 """An entry of `ablate evaluate` for a person to read."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -108,10 +109,10 @@ def counted(number: int, things: str) -> str:
 def cell(value: float | None) -> str:
     """A number with three decimals.
 
-    >>> cell(0.25), cell(None)
-    ('0.250', 'undefined')
+    >>> cell(0.25), cell(None), cell(math.nan)
+    ('0.250', 'undefined', 'undefined')
     """
-    return "undefined" if value is None else f"{value:.3f}"
+    return "undefined" if value is None or not math.isfinite(value) else f"{value:.3f}"
 
 
 def bounds(interval: Sequence[float] | None) -> str:

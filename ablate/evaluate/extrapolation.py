@@ -94,7 +94,7 @@ def extrapolate(
     accuracy, nll = ([ends[c].mean(m) if c in ends else None for c in lengths] for m in MEASURES)
     unigram = ends[min(ends)].share_of(int(corpus.counts.argmax()))
     groups = group_windows(layout.ends, corpus.validation_documents)
-    every = bool(longest.scored.all())
+    every = bool(longest.scored.all()) and longest.finite
     return {
         "protocol": "fixed-target",
         "train_length": seq_len,

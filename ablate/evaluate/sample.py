@@ -71,7 +71,10 @@ def continuation(run: Finished, prompt: str, tokens: int, temperature: float, se
     if room < tokens:
         print(f"ablate: the position scheme ends at {limit} tokens", file=sys.stderr)
     generator = torch.Generator().manual_seed(seed)
-    added = list(generate(model, torch.tensor([start]), room, temperature, generator))
+    try:
+        added = list(generate(model, torch.tensor([start]), room, temperature, generator))
+    except UserError as error:
+        raise UserError(f"{run.directory.name}: {error}") from error
     return tokenizer.decode([*start, *added])
 
 
@@ -94,12 +97,17 @@ def generate(
     temperature: float,
     generator: torch.Generator,
 ) -> Iterator[int]:
-    """Token after token, each fed back through the cache; `start` is [1, length]."""
+    """Token after token, each fed back through the cache; `start` is [1, length].
+
+    Raises UserError where the model gives no finite number.
+    """
     device = model.embedding.weight.device
     cache = Cache.empty(model.shape.depth)
     fed = start
     for _ in range(tokens):
         logits = model(fed.to(device), cache)[0, -1].float().cpu()
+        if not logits.isfinite().all():
+            raise UserError("its logits are not finite: a diverged run has nothing to say")
         if temperature == 0:
             token = int(logits.argmax())
         else:

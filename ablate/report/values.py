@@ -52,7 +52,14 @@ def at_context(key: str, factor: float) -> Callable[[Record], Value]:
         if place >= len(values):
             return Missing.UNMEASURED
         value = values[place]
-        return Missing.UNDEFINED if value is None else float(value)
+        if value is not None:
+            return float(value)
+        # Every scheme can do L: what has no accuracy even there gave no finite numbers. Retention
+        # has no value either where nothing was learned.
+        accuracies = dict(zip(measured["lengths"], measured.get("accuracy", []), strict=False))
+        nothing = key == "retention" and accuracies.get(factor * length) is not None
+        unable = accuracies.get(length) is not None and not nothing
+        return Missing.UNDEFINED if unable else Missing.UNMEASURED
 
     return extract
 

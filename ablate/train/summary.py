@@ -116,7 +116,7 @@ def block_ratio(norms: Sequence[float | None]) -> float | None:
 
 def accuracy_lines(extrapolation: dict) -> list[str]:
     """List accuracy, and exact match where there is any, by length as multiples of L."""
-    if not extrapolation.get("lengths"):
+    if not extrapolation.get("lengths") or not any(map(_known, extrapolation["accuracy"])):
         return []
     train_length = extrapolation["train_length"]
     names = {"accuracy": "accuracy by context"}
@@ -161,6 +161,10 @@ def duration(seconds: float) -> str:
 
 def _percent(accuracy: float | None) -> str:
     return "undefined" if accuracy is None else f"{100 * accuracy:.1f} %"
+
+
+def _known(value: float | None) -> bool:
+    return value is not None
 
 
 def _section(record: dict, name: str) -> dict:

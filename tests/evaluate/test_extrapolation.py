@@ -139,6 +139,8 @@ def test_a_diverged_model_gives_null_and_no_error() -> None:
     assert found["retention"] == [None] * 4
     assert found["interval"]["accuracy"] == [None] * 4
     assert found["flags"]["nll"]["tolerates"] == [None] * 4
+    assert found["curve"] is None
+    assert found["buckets"] is None
 
 
 def test_one_batch_of_logits_is_alive_at_a_time_and_none_is_larger_than_a_window() -> None:

@@ -123,6 +123,14 @@ def test_a_run_is_found_by_path_or_by_how_its_name_begins(tmp_path: Path) -> Non
         find_run("pos=alibi", tmp_path)
 
 
+def test_a_model_without_finite_numbers_says_nothing() -> None:
+    shape = Shape(width=16, depth=1, heads=2, seq_len=8, vocabulary=13)
+    model = Transformer(shape, Parts(Rope(shape), Pre(LayerNorm), ResidualRule)).eval()
+    model.head.weight.data.fill_(torch.nan)
+    with pytest.raises(UserError, match="not finite"):
+        list(generate(model, torch.tensor([[3, 1]]), 3, 0.8, torch.Generator()))
+
+
 def test_greedy_decoding_with_the_cache_is_greedy_decoding_without_it() -> None:
     shape = Shape(width=16, depth=2, heads=2, seq_len=8, vocabulary=13)
     model = Transformer(shape, Parts(Rope(shape), Pre(LayerNorm), ResidualRule)).eval().double()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ablate.report.columns import Missing
+from ablate.report.columns import BY_KEY, Missing
 from ablate.report.summary import columns_shown, legend
 from ablate.report.tables import build
 from ablate.report.values import tolerated
@@ -55,3 +55,15 @@ def test_the_column_stands_in_the_table_where_a_run_has_flags() -> None:
     told = "\n".join(legend(table))
     assert "tolerates up to, L: largest context" in told
     assert "exact at" not in told
+
+
+def test_what_diverged_or_learned_nothing_is_not_a_length_that_a_scheme_cannot_do() -> None:
+    found = record({})
+    measured = found["extrapolation"]
+    measured |= {"retention": [None] * 5, "accuracy": [0.1, 0.1, 0.1, None, None]}
+    assert BY_KEY["ret_2L"].extract(found) is Missing.UNMEASURED
+    assert BY_KEY["ret_8L"].extract(found) is Missing.UNDEFINED
+    assert BY_KEY["acc_8L"].extract(found) is Missing.UNDEFINED
+    measured |= {"accuracy": [None] * 5, "nll": [None] * 5}
+    assert BY_KEY["acc_8L"].extract(found) is Missing.UNMEASURED
+    assert BY_KEY["nll_L"].extract(found) is Missing.UNMEASURED

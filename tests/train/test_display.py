@@ -301,6 +301,13 @@ def test_a_diverged_run_is_a_result() -> None:
     assert "missing final norm" in first
 
 
+def test_a_run_without_finite_numbers_has_no_accuracy_to_tell() -> None:
+    found = made_up_run.finished()["extrapolation"]
+    nothing = {key: [None] * len(found["lengths"]) for key in ("accuracy", "nll", "retention")}
+    record = made_up_run.finished(status="diverged", extrapolation={**found, **nothing})
+    assert "accuracy by context" not in " ".join(summary_lines(record, FOLDER))
+
+
 def test_a_failure_tells_its_reason() -> None:
     error = "Traceback (most recent call last):\n  File ...\nRuntimeError: out of memory"
     record = made_up_run.record(status="failed", error=error)
