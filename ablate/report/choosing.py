@@ -28,6 +28,12 @@ class Choice:
     losses: tuple[float | None, ...]
     seeds: tuple[Any, ...]
 
+    @property
+    def at_end(self) -> bool:
+        """Whether it is the smallest or largest of several numbers, so that more might be tried."""
+        ends = (self.among[0], self.among[-1])
+        return len(self.among) > 1 and self.value in ends and all(map(_is_number, self.among))
+
 
 def choose(
     found: Sequence[Outcome], factors: Sequence[str], key: str, wanted: Sequence[str]
@@ -60,6 +66,18 @@ def choose(
             f" chosen on {', '.join(map(text, chosen_on))} of {', '.join(map(text, seeds))}"
         )
     return kept, choices
+
+
+def _is_number(value: str) -> bool:
+    """Tell a number from a name.
+
+    >>> _is_number("3e-4"), _is_number("linear")
+    (True, False)
+    """
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return False
 
 
 def _selection(seeds: Sequence[Any], wanted: Sequence[str]) -> list[Any]:

@@ -78,6 +78,9 @@ def differing(rows: Sequence[Settings]) -> list[str]:
 
 
 def _differs(key: str, rows: Sequence[Settings], chosen: set[str]) -> bool:
+    values = [row[key] for row in rows if key in row]
+    if all(value == values[0] for value in values):
+        return False  # of most keys, and texts take time
     group, dot, _ = key.partition(".")
     by_choice: dict[str, set[str]] = {}
     for row in rows:

@@ -96,6 +96,12 @@ def cautions(
         if len(grids) > 1:
             told = " or ".join(", ".join(grid) for grid in sorted(grids))
             lines.append(f"{key} was chosen from different values: {told}")
+        ends = [choice.arm for choice in choices if choice.at_end]
+        if ends:
+            lines.append(
+                f"the {key} chosen is the last of those tried, and one beyond may be better:"
+                f" {_some(ends)}"
+            )
         unchosen = [choice.arm for choice in choices if not any(map(_known, choice.losses))]
         if unchosen:
             lines.append(f"no {key} finished on seed {seeds}, so it is left out: {_some(unchosen)}")

@@ -204,3 +204,14 @@ def test_what_a_factor_or_another_task_changes_is_no_unfairness() -> None:
     assert analyse(tasks).flags == ()
     tasks[-1].record["corpus"]["sha256"] = "another"
     assert [flag.field for flag in analyse(tasks).flags] == ["corpus"]
+
+
+def test_a_choice_at_the_end_of_the_grid_is_said_to_be() -> None:
+    at_end = analyse(grid(CHOSEN), choose_key="lr", selection_seeds=["0"])
+    assert "the lr chosen is the last of those tried, and one beyond" in cautions(at_end)
+    rates = {0.0003: [2.4] * 4, 0.001: [2.1] * 4, 0.003: [2.2] * 4}
+    inside = grid({"rope": rates, "alibi": rates})
+    assert "last of those tried" not in cautions(analyse(inside, choose_key="lr"))
+    for run in inside:  # names have no end
+        run.record["config"]["lr"] = {0.0003: "b", 0.001: "a", 0.003: "c"}[run.record["lr"]]
+    assert "last of those tried" not in cautions(analyse(inside, choose_key="lr"))
