@@ -1,6 +1,8 @@
 """The command line: one function a verb, and nothing heavy imported before a verb needs it."""
 
 import os
+import shlex
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import ablate
 from ablate.errors import UserError
 
+INTERRUPTED = 130
 HELP = """\
 Controlled ablations of small transformers: position schemes, norm placements, depth, warmup.
 
@@ -127,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             hint = f" Did you mean {close[0]}?" if close else ""
             raise UserError(f"{words[0]}: no such verb; verbs are {', '.join(VERBS)}.{hint}")
         sys.path.append(str(Path.cwd()))  # where a user's own classes may be
-        return verb(words[1:])
+        code = verb(words[1:])
+        return end_interrupted() if code == INTERRUPTED else code
     except UserError as error:
         print(f"ablate: {error}", file=sys.stderr)
         return 2
@@ -140,5 +144,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"ablate: {error.strerror or error}{place}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("ablate: interrupted", file=sys.stderr)
-        return 130
+        again = f"; to begin again: ablate {shlex.join(words)}"
+        print(f"ablate: interrupted{again if words[0] == 'run' else ''}", file=sys.stderr)
+        return end_interrupted()
+
+
+def end_interrupted() -> int:
+    """The exit code of what the user stopped; from here on no signal changes it."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    # An interrupt that Python met inside an exec of text, as dataclasses do on import, makes it end
+    # by SIGINT after all, unless it has met such a text since.
+    exec("")
+    return INTERRUPTED

@@ -1,5 +1,7 @@
 """The process that the others are forked from, and what its exit codes mean."""
 
+import atexit
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -48,8 +50,17 @@ def start_server(preload: list[str]) -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
         forkserver.ensure_running()
+        atexit.register(end_server)
     finally:
         signal.signal(signal.SIGINT, before)
         del os.environ["OPENBLAS_NUM_THREADS"]
         if threads is not None:
             os.environ["OPENBLAS_NUM_THREADS"] = threads
+
+
+def end_server() -> None:
+    """End it at once, also while it still loads what nobody needs any more."""
+    if server := forkserver._forkserver._forkserver_pid:  # type: ignore[attr-defined]
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(server, signal.SIGKILL)
+            os.waitpid(server, 0)

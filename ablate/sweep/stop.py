@@ -10,6 +10,7 @@ from ablate.sweep.state import STOPPING, say
 class Stop:
     """Set by the first SIGINT or SIGTERM, which says `words`; a second one stops at once.
 
+    After that one they are ignored: the runs that it ends are still to be recorded.
     `patient`: a second one changes nothing. Under torchrun Ctrl-C reaches a process from the
     terminal and from torchrun, which kills what has not ended after half a minute.
     """
@@ -39,6 +40,9 @@ class Stop:
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         if self.asked and not self._patient:
+            for each in self._before:
+                signal.signal(each, signal.SIG_IGN)
+            self._before.clear()
             raise KeyboardInterrupt
         if not self.asked and self._words:
             say(f"\n{self._words}")
