@@ -62,10 +62,10 @@ class StreamInstrument(Instrument):
     """The residual stream after each block, and what the block's branches add to it.
 
     stream_rms and stream_max: root mean square and largest absolute entry after the block.
-    attention_rms, feed_forward_rms: of the branch's output; attention_ratio, feed_forward_ratio:
-    that over the rms of the block's input. block_cosine: mean cosine of a token before and after
-    the block. token_cosine: mean cosine between two tokens of a sequence, 1 when rank collapses.
-    All are of the first `rows` sequences.
+    attention_rms, attention_output_max, feed_forward_rms, feed_forward_output_max: the same of the
+    branch's output; attention_ratio, feed_forward_ratio: its rms over that of the block's input.
+    block_cosine: mean cosine of a token before and after the block. token_cosine: mean cosine
+    between two tokens of a sequence, 1 when rank collapses. All are of the first `rows` sequences.
     """
 
     def __init__(self, model: Transformer, rows: int = 4) -> None:
@@ -103,7 +103,9 @@ class StreamInstrument(Instrument):
     def _branch(self, name: str, state: dict[str, States]) -> Any:
         def hook(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
             if self.active:
-                self._add(f"{name}_rms", self._states(output).rms())
+                added = self._states(output)
+                self._add(f"{name}_rms", added.rms())
+                self._add(f"{name}_output_max", added.largest())
 
         return hook
 

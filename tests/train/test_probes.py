@@ -67,12 +67,14 @@ def test_the_stream_of_a_plain_stack_by_hand() -> None:
         assert seen["stream_rms"][layer] == pytest.approx(y.square().mean().sqrt().item(), rel=1e-5)
         assert seen["stream_max"][layer] == pytest.approx(y.abs().max().item())
         assert seen["attention_rms"][layer] == pytest.approx(size, rel=1e-5)
+        largest = branches[layer].detach().abs().max().item()
+        assert seen["attention_output_max"][layer] == pytest.approx(largest)
         assert seen["attention_ratio"][layer] == pytest.approx(
             size / x.square().mean().sqrt().item(), rel=1e-5
         )
         turned = torch.nn.functional.cosine_similarity(x, y, dim=-1).mean().item()
         assert seen["block_cosine"][layer] == pytest.approx(turned, rel=1e-5)
-    assert [len(v) for v in seen.values()] == [3] * 8
+    assert [len(v) for v in seen.values()] == [3] * 10
 
 
 def test_without_residuals_tokens_become_alike() -> None:
