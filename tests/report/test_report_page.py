@@ -100,6 +100,15 @@ def test_names_and_texts_are_escaped(outputs: Path, add_run: Factory) -> None:
     assert "{{7*7}}" in read.text
 
 
+@pytest.mark.usefixtures("no_figures")
+def test_no_control_code_reaches_the_page(outputs: Path, add_run: Factory) -> None:
+    found = dict.fromkeys(("name", "evidence", "cause", "advice"), "\x1b[31m\x07\x9b")
+    for pos in ("red\x1b[31m", "blue\x1b[34m"):
+        for seed in range(2):
+            add_run({"depth": len(pos)}, seed=seed, choices={"pos": pos}, diagnosis=[found])
+    assert re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", page(outputs)) == []
+
+
 def test_the_page_needs_no_other_file_and_runs_no_other_script(
     outputs: Path, add_run: Factory
 ) -> None:

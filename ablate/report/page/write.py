@@ -13,6 +13,7 @@ from ablate.report.tables import Table
 FOLDER = Path(__file__).parent
 # A setting (pos=rope) or a number with its sign, which stand out from the words around them.
 SETTING = re.compile(r"([\w.]+=[^\s;:()]*[^\s;:(),.])")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
@@ -20,7 +21,8 @@ def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
 
     `table` is what the page lists, `arms` what its figures draw, `command` what makes it again.
 
-    Every text is escaped by the template engine; scripts but the page's own do not run.
+    Every text is escaped by the template engine, which lets no control code through; scripts but
+    the page's own do not run.
     """
     import jinja2
     from markupsafe import Markup, escape
@@ -37,6 +39,7 @@ def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: CONTROL.sub("�", value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
