@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ablate.evaluate.again import add
 from tests.conftest import TINY, Command, later_wins
 
 
@@ -171,12 +172,14 @@ def test_a_run_that_was_ended_goes_on_to_the_very_same_end(
             assert process.returncode == 130
             assert record_of(parts)["status"] == "interrupted"
             assert "ablate run" in printed
+    add(only_run(parts), {"overrides": []})
     done = ablate("run", *LONG, *corpus(words), cwd=parts)
     assert done.returncode == 0, done.stderr
     assert curve(whole) == curve(parts)
     first, second = record_of(whole), record_of(parts)
     for key in ("loss", "gradients", "extrapolation", "curve", "status", "steps_done"):
         assert first[key] == second[key]
+    assert second["evaluations"] == [{"overrides": []}]
 
 
 def test_two_processes_never_share_a_directory(
