@@ -104,11 +104,14 @@ def choose_baseline(
     reason = "--baseline" if wanted else "the arm nearest to the defaults"
     if wanted and len(fitting) > 1:
         reason = f"of the {len(fitting)} arms that --baseline fits the nearest to the defaults"
-    return _nearest(fitting), reason
+    nearest = _nearest(fitting)
+    if nearest is not _nearest(fitting, finished_first=False):
+        reason += ", of those with a finished run"
+    return nearest, reason
 
 
-def _nearest(groups: Sequence[Group]) -> Group:
-    """Return the group with a finished run that is nearest to the defaults."""
+def _nearest(groups: Sequence[Group], finished_first: bool = True) -> Group:
+    """Return the group that is nearest to the defaults, of those with a finished run if asked."""
     catalogue = Catalogue()
     usual = {**catalogue.defaults(), **catalogue.default_choices()}
 
@@ -117,7 +120,7 @@ def _nearest(groups: Sequence[Group]) -> Group:
         far = sum(
             text(value) != text(usual[key]) for key, value in arm.settings.items() if key in usual
         )
-        return (arm.finished == 0, far, -len(arm.runs))
+        return (finished_first and arm.finished == 0, far, -len(arm.runs))
 
     return min(groups, key=distance)
 

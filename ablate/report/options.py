@@ -36,7 +36,8 @@ columns, for --sort, csv and json (* in the table):
 verdicts on a difference, from its 95 % interval over seeds and by Holm within its family:
   better, worse          by more than --margin
   equivalent             by less than --margin, in either direction
-  undecided              there is a difference; whether it exceeds --margin is open
+  undecided              there is a difference; whether it exceeds --margin is open, as it is where
+                         other runs of the better side diverged
   not distinguishable    from no difference
   diverges more, less    so many runs of one side diverged that a mean says nothing
   neither learned        most runs of both sides know no more than how often tokens occur

@@ -14,8 +14,11 @@ def amount(value: float, signed: bool = False) -> str:
 
     >>> amount(0.4201), amount(-0.4201, signed=True), amount(0.00042), amount(0.0)
     ('0.420', '−0.420', '0.00042', '0.000')
+    >>> amount(123456.7)
+    '1.235e+05'
     """
-    digits = f"{abs(value):.2g}" if 0 < abs(value) < 0.0005 else f"{abs(value):.3f}"
+    small, large = 0 < abs(value) < 0.0005, abs(value) >= 1e5
+    digits = f"{abs(value):.2g}" if small else f"{abs(value):.{'4g' if large else '3f'}}"
     if float(digits) == 0:
         return digits
     return ("−" if value < 0 else "+" if signed else "") + digits

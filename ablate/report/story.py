@@ -110,7 +110,8 @@ def cautions(
             "arms are compared at equal lr, not each at its best: --choose lr chooses it for each,"
             " on other seeds"
         )
-    if arms and not any(arm.mean.n or arm.undefined for arm in arms):
+    finished = [arm for arm in arms if arm.finished]
+    if finished and not any(arm.mean.n or arm.undefined for arm in finished):
         lines.append(f"none of these runs measures {metric}")
     undefined = [arm.label for arm in arms if arm.undefined]
     if undefined:

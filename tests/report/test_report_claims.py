@@ -142,3 +142,14 @@ def test_a_metric_that_no_run_measures_is_said_to_be_missing() -> None:
     runs = one_factor({"rope": [2.0, 2.1], "alibi": [2.0, 2.1]})
     assert "none of these runs measures exact_L" in text(analyse(runs, metric="exact_L"), "caution")
     assert "measures" not in text(analyse(runs), "caution")
+
+
+def test_a_baseline_that_never_finished_is_passed_over_and_the_report_says_so() -> None:
+    runs = one_factor({"rope": [2.0, 2.1], "alibi": [2.0, 2.1]})
+    assert analyse(runs).baseline_reason == "the arm nearest to the defaults"
+    for run in runs[:2]:
+        run.record["status"] = "diverged"
+    found = analyse(runs)
+    assert found.baseline == "pos=alibi"
+    assert found.baseline_reason == "the arm nearest to the defaults, of those with a finished run"
+    assert "measures" not in text(found, "caution")
