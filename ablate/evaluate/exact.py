@@ -17,8 +17,8 @@ import torch
 from ablate.data.generated.base import END, GeneratedTask
 from ablate.data.tasks import IGNORED, Batch
 from ablate.evaluate.extrapolation import retention
-from ablate.evaluate.resampling import DRAWS, Groups, interval, resample
-from ablate.evaluate.tolerance import DEFINITION, MARGIN, beats, flags
+from ablate.evaluate.resampling import DRAWS, Groups, resample
+from ablate.evaluate.uncertainty import uncertainty
 from ablate.evaluate.windows import score_batch
 from ablate.model.transformer import Transformer
 
@@ -98,48 +98,32 @@ def exact_match(
         "accuracy_unigram": unigram,
         "targets": len(answers),
         "examples": examples,
-        **uncertainty(scores, lengths, task.seq_len, examples, guessing(trained, unigram)),
+        **uncertainty(
+            {measure: draws(scores, lengths, measure, examples) for measure in MEASURES},
+            lengths,
+            task.seq_len,
+            over="examples",
+            groups=examples,
+            guess=guessing(trained, unigram),
+        ),
     }
 
 
-def uncertainty(
-    scores: Mapping[int, Scores],
-    lengths: Sequence[int],
-    trained: int,
-    examples: int,
-    guess: Mapping[str, float],
-) -> dict[str, Any]:
-    """Bootstrap intervals over examples of each value and of its difference to L's, and flags.
+def draws(
+    scores: Mapping[int, Scores], lengths: Sequence[int], measure: str, examples: int
+) -> np.ndarray:
+    """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined.
 
     Each length has examples of its own; drawing the same numbers of them for all lengths leaves
-    differences the variance of independent examples. `guess` has what guessing gets at L.
+    differences the variance of independent examples. One example has nothing to draw from.
     """
-    bounds: dict[str, Any] = {
-        "level": 0.95,
-        "draws": DRAWS,
-        "over": "examples",
-        "groups": examples,
-    }
-    judged: dict[str, Any] = {"margin": MARGIN, "definition": DEFINITION}
-    for measure in MEASURES:
-        drawn = np.full((len(lengths), DRAWS), np.nan)
-        for place, length in enumerate(lengths):
-            if length in scores and scores[length].finite and examples > 1:
-                total, count = scores[length].sums(measure)
-                groups = Groups(np.arange(examples), "sequences")
-                drawn[place] = resample(total[:, None], count, groups)[:, 0]
-        differences = [interval(values - drawn[lengths.index(trained)]) for values in drawn]
-        bounds[measure] = [interval(values) for values in drawn]
-        bounds[f"{measure}_difference"] = differences
-        known = "exact" if measure == "exact" else "accuracy"
-        judged[measure] = flags(
-            lengths,
-            trained,
-            differences,
-            lower_is_better=measure == "nll",
-            learned=beats(bounds[known][lengths.index(trained)], guess[known]),
-        )
-    return {"interval": bounds, "flags": judged}
+    drawn = np.full((DRAWS, len(lengths)), np.nan)
+    groups = Groups(np.arange(examples), "sequences")
+    for place, length in enumerate(lengths):
+        if length in scores and scores[length].finite and examples > 1:
+            total, count = scores[length].sums(measure)
+            drawn[:, place] = resample(total[:, None], count, groups)[:, 0]
+    return drawn
 
 
 def guessing(batch: Batch, unigram: float) -> dict[str, float]:

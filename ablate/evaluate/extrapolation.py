@@ -16,8 +16,8 @@ from ablate.data.tasks import CorpusTask
 from ablate.errors import UserError
 from ablate.evaluate.by_position import bucket_table, position_curve
 from ablate.evaluate.protocols import measure_protocols
-from ablate.evaluate.resampling import DRAWS, Groups, group_windows, interval, resample
-from ablate.evaluate.tolerance import DEFINITION, MARGIN, beats, flags
+from ablate.evaluate.resampling import DRAWS, Groups, group_windows, resample
+from ablate.evaluate.uncertainty import uncertainty
 from ablate.evaluate.windows import Check, Scores, Windows, score_windows
 from ablate.model.transformer import Transformer
 
@@ -106,7 +106,14 @@ def extrapolate(
         "targets": ends[max(ends)].count,
         "curve": position_curve(longest.nll, longest.correct, width) if every else None,
         "buckets": bucket_table(longest.nll, longest.correct, lengths) if every else None,
-        **uncertainty(ends, lengths, seq_len, groups, unigram),
+        **uncertainty(
+            {measure: draws(ends, lengths, measure, groups) for measure in MEASURES},
+            lengths,
+            seq_len,
+            over=groups.over,
+            groups=groups.count,
+            guess={"accuracy": unigram},
+        ),
         "protocols": beside,
     }
 
@@ -130,42 +137,13 @@ def score_lengths(
     return scores
 
 
-def uncertainty(
-    scores: Mapping[int, Scores],
-    lengths: Sequence[int],
-    trained: int,
-    groups: Groups,
-    guessing: float,
-) -> dict[str, Any]:
-    """Bootstrap intervals of each value and of its difference to the train length's, and flags.
-
-    Undefined lengths are null, and so is everything where there is but one group to draw from.
-    `guessing` is the accuracy of the most frequent token.
-    """
-    drawn = {measure: draws(scores, lengths, measure, groups) for measure in MEASURES}
-    own = lengths.index(trained)
-    found: dict[str, Any] = {
-        "level": 0.95,
-        "draws": DRAWS,
-        "over": groups.over,
-        "groups": groups.count,
-    }
-    judged: dict[str, Any] = {"margin": MARGIN, "definition": DEFINITION}
-    learned = beats(interval(drawn["accuracy"][:, own]), guessing)
-    for measure, values in drawn.items():
-        found[measure] = [interval(column) for column in values.T]
-        differences = [interval(column - values[:, own]) for column in values.T]
-        found[f"{measure}_difference"] = differences
-        judged[measure] = flags(
-            lengths, trained, differences, lower_is_better=measure == "nll", learned=learned
-        )
-    return {"interval": found, "flags": judged}
-
-
 def draws(
     scores: Mapping[int, Scores], lengths: Sequence[int], measure: str, groups: Groups
 ) -> np.ndarray:
-    """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined."""
+    """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined.
+
+    All are NaN where there is but one group to draw from.
+    """
     if groups.count < 2:
         return np.full((DRAWS, len(lengths)), np.nan)
     sums = np.full((len(groups.of), len(lengths)), np.nan)
