@@ -1,5 +1,6 @@
 """The command line: one function a verb, and nothing heavy imported before a verb needs it."""
 
+import atexit
 import os
 import shlex
 import signal
@@ -9,8 +10,8 @@ from pathlib import Path
 
 import ablate
 from ablate.errors import UserError
+from ablate.stderr import endure
 
-INTERRUPTED = 130
 HELP = """\
 Controlled ablations of small transformers: position schemes, norm placements, depth, warmup.
 
@@ -30,6 +31,7 @@ usage: ablate VERB ...
 
 def run(arguments: Sequence[str]) -> int:
     """Train: alone, or as one of the processes that torchrun started."""
+    endure()
     if under_torchrun():
         # Of what DDP's C++ side has to say, only errors concern the user.
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
@@ -130,8 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             hint = f" Did you mean {close[0]}?" if close else ""
             raise UserError(f"{words[0]}: no such verb; verbs are {', '.join(VERBS)}.{hint}")
         sys.path.append(str(Path.cwd()))  # where a user's own classes may be
-        code = verb(words[1:])
-        return end_interrupted() if code == INTERRUPTED else code
+        return verb(words[1:])
     except UserError as error:
         print(f"ablate: {error}", file=sys.stderr)
         return 2
@@ -146,14 +147,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         again = f"; to begin again: ablate {shlex.join(words)}"
         print(f"ablate: interrupted{again if words[0] == 'run' else ''}", file=sys.stderr)
-        return end_interrupted()
+        # An interrupt that Python met inside an exec of text, as dataclasses do on import, makes it
+        # end by SIGINT after all, unless it has met such a text since.
+        exec("")
+        return 130
+    finally:
+        atexit.register(ignore_signals)
 
 
-def end_interrupted() -> int:
-    """The exit code of what the user stopped; from here on no signal changes it."""
+def ignore_signals() -> None:
+    """Let Ctrl-C come too late: while Python ends, it could only raise a traceback."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    # An interrupt that Python met inside an exec of text, as dataclasses do on import, makes it end
-    # by SIGINT after all, unless it has met such a text since.
-    exec("")
-    return INTERRUPTED
