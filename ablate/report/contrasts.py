@@ -32,8 +32,8 @@ class Contrast:
     """`name` less `against`, in the metric's unit; the sign is the metric's, not "better".
 
     For an interaction it is how much the first factor's difference grows with the second's, of
-    either sign: its verdicts "better" and "worse" read as that sign. `p_holm` and the verdict are
-    over the contrasts of one kind. The counts are those of `Matched`, by side.
+    either sign: its verdicts "better" and "worse" read as that sign. `p_holm`, `p_diverged_holm`
+    and the verdict are over the contrasts of one kind. The counts are those of `Matched`, by side.
     """
 
     kind: Kind
@@ -55,6 +55,7 @@ class Contrast:
     stuck: tuple[int, ...]
     of: int
     p_diverged: float | None
+    p_diverged_holm: float | None
     undefined: bool
 
 
@@ -113,6 +114,7 @@ def judged(pairs: Sequence[Pair], judge: Judge) -> list[Contrast]:
                 stuck=tuple(match.stuck),
                 of=match.of,
                 p_diverged=counts[place],
+                p_diverged_holm=counted[place],
                 undefined=match.undefined,
             )
         )

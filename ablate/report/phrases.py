@@ -165,7 +165,7 @@ def diverged_text(one: Contrast) -> str:
     first, second = one.diverged[:2]
     return (
         f"{first} of {one.of} runs diverged against {second} of {one.of}"
-        f" (Fisher's exact test, {p_text(one.p_diverged)})"
+        f" (Fisher's exact test, {p_text(one.p_diverged_holm)} by Holm)"
     )
 
 

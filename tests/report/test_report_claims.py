@@ -153,3 +153,17 @@ def test_a_baseline_that_never_finished_is_passed_over_and_the_report_says_so() 
     assert found.baseline == "pos=alibi"
     assert found.baseline_reason == "the arm nearest to the defaults, of those with a finished run"
     assert "measures" not in text(found, "caution")
+
+
+def test_counts_are_told_with_the_p_that_the_verdict_rests_on() -> None:
+    base = [2.0, 2.1, 2.2, 2.3]
+    runs = one_factor({"rope": base, "alibi": base, "none": base})
+    for run in (*runs[4:8], *runs[8:10]):  # all of alibi, half of none
+        run.record["status"] = "diverged"
+    (alibi,) = [one for one in analyse(runs).contrasts if one.name == "pos=alibi"]
+    assert alibi.p_diverged == pytest.approx(2 / 70)
+    assert alibi.p_diverged_holm == pytest.approx(4 / 70)
+    assert alibi.verdict == "undecided"
+    assert "4 of 4 runs diverged against 0 of 4 (Fisher's exact test, p = 0.057 by Holm)" in text(
+        analyse(runs), "undecided"
+    )
