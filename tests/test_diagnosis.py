@@ -224,7 +224,9 @@ def test_a_run_above_the_unigram_loss_is_not_told_that_its_learning_rate_is_too_
 def test_a_run_that_learned_nothing_does_not_say_what_order_is_worth() -> None:
     stuck = {"label": "stuck", "loss.final": 3.2, "shuffle": {"change": 0.0}}
     assert [found["name"] for found in diagnose(changed(stuck))] == ["stuck"]
-    (found,) = diagnose(changed(stuck | {"choices.pos": "none"}))
+    decoder = stuck | {"choices.pos": "none"}
+    assert [found["name"] for found in diagnose(changed(decoder))] == ["stuck"]
+    (found,) = diagnose(changed(decoder | {"shuffle": {"change": 0.0, "causal": False}}))
     assert found["name"] == "order is not used"
 
 

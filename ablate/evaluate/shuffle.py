@@ -51,6 +51,7 @@ def measure_shuffle(
     drawn = resample(totals, targets, Groups(np.arange(len(totals)), "sequences"))
     return {
         "definition": DEFINITIONS[task.causal],
+        "causal": task.causal,
         "targets": int(targets.sum()),
         "sequences": len(totals),
         "draws": DRAWS,
