@@ -134,7 +134,7 @@ def _parser() -> Parser:
     add(
         "--baseline",
         metavar="KEY=VALUE,...",
-        help="the arm that the others are compared with, paired by seed, as pos=rope,norm=pre"
+        help="the arm that each other is compared with, paired by seed, as pos=rope,norm=pre"
         " (default: the arm nearest to the defaults)",
     )
     add(
