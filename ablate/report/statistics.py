@@ -80,7 +80,7 @@ def interval(values: Sequence[float], scale: Scale = "linear") -> Interval:
         return Interval(None, None, 0)
     if scale == "log" and min(values) <= 0:
         return Interval(0.0, None, n)
-    points = [math.log(value) for value in values] if scale == "log" else values
+    points = [math.log2(value) for value in values] if scale == "log" else values
     center = fmean(points)
     half = None
     if n > 1:
@@ -88,8 +88,8 @@ def interval(values: Sequence[float], scale: Scale = "linear") -> Interval:
         half = t_quantile(n - 1) * math.sqrt(variance / n)
     if scale == "log":
         # A factor beyond the range of a float is no interval that could be told.
-        half = math.exp(half) if half is not None and half < 700 else None
-        center = math.exp(center)
+        half = math.exp2(half) if half is not None and half < 1000 else None
+        center = math.exp2(center)
     return Interval(center, half, n)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ablate.report.columns import BY_KEY, Missing
+from ablate.report.statistics import interval
 from ablate.report.summary import columns_shown, legend
 from ablate.report.tables import build
 from ablate.report.values import tolerated
@@ -67,3 +68,8 @@ def test_what_diverged_or_learned_nothing_is_not_a_length_that_a_scheme_cannot_d
     measured |= {"accuracy": [None] * 5, "nll": [None] * 5}
     assert BY_KEY["acc_8L"].extract(found) is Missing.UNMEASURED
     assert BY_KEY["nll_L"].extract(found) is Missing.UNMEASURED
+
+
+def test_multiples_of_two_stay_so_on_the_log_scale() -> None:
+    assert interval([8.0], "log").mean == 8.0
+    assert interval([8.0, 2.0], "log").mean == 4.0
