@@ -198,6 +198,10 @@ HARMLESS: dict[str, dict[str, Any]] = {
         "extrapolation.accuracy_unigram": 0.48,
         "extrapolation.interval": {"accuracy": [[0.45, 0.55], [0.4, 0.6], [0.4, 0.6]]},
     },
+    "a retention that may be noise": {
+        "extrapolation.retention": [1.0, 0.8, 0.5],
+        "extrapolation.flags": {"accuracy": {"tolerates": [None, "undecided", "undecided"]}},
+    },
     "retention that fades little": {"extrapolation.retention": [1.0, 0.97, 0.93]},
     "a deviation short of a spike": {"loss.spike_score": 0.0, "loss.spike_max": 5.0},
 }
@@ -256,6 +260,13 @@ def test_a_record_with_holes_is_no_reason_to_fail() -> None:
     assert diagnose(changed({"gradients.inputs_first": [None] * DEPTH})) == []
     assert diagnose(changed({"instruments.attention_max": profile([[None, None]] * DEPTH)})) == []
     assert diagnose(changed({"shuffle": None})) == diagnose(changed({"shuffle": {}})) == []
+
+
+def test_a_retention_that_surely_falls_is_named() -> None:
+    flags = {"accuracy": {"tolerates": [None, "undecided", "no"]}}
+    fading = {"extrapolation.retention": [1.0, 0.8, 0.5], "extrapolation.flags": flags}
+    (found,) = diagnose(changed(fading))
+    assert found["name"] == "gradual rise past L"
 
 
 def test_a_cliff_needs_both_sides() -> None:

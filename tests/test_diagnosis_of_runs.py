@@ -133,6 +133,7 @@ def test_positions_that_were_never_trained_show_past_the_train_length(
         "steps=200",
         "lr=1e-2",
         "evaluate.lengths=[1,2,4]",
+        "evaluate.windows=96",
         *overrides,
     )
     assert named(record) == [name]

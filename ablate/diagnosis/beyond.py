@@ -50,7 +50,7 @@ def length(record: Record) -> Finding | None:
             "a relative scheme: pos=alibi, pos=rope",
         )
     kept = found["retention"][past[-1]]
-    if kept is None or kept >= FADED or not beats_guessing(found):
+    if kept is None or kept >= FADED or not (beats_guessing(found) and surely(found, past[-1])):
         return None
     evidence = f"retention {kept:.2f} at {lengths[past[-1]]} tokens"
     if found.get("protocol") == "exact-match":
@@ -82,6 +82,15 @@ def beats_guessing(found: Mapping[str, Any]) -> bool:
     if not interval or guess is None or interval[at] is None:
         return True
     return bool(interval[at][0] > guess)
+
+
+def surely(found: Mapping[str, Any], at: int) -> bool:
+    """Whether accuracy falls by more than the margin there, as its interval says, if there is one.
+
+    Else few targets would make a signature of their noise.
+    """
+    flags = ((found.get("flags") or {}).get("accuracy") or {}).get("tolerates")
+    return not flags or flags[at] == "no"
 
 
 def past_examples(record: Record, evidence: str) -> Finding:
