@@ -1,4 +1,4 @@
-"""The one exception that means: the user asked for something that cannot be done."""
+"""The exception that means that something asked for cannot be done, and any other in a line."""
 
 
 class UserError(Exception):
@@ -7,3 +7,12 @@ class UserError(Exception):
     The message names the key, the value, what is allowed and, for a misspelling, the nearest valid
     name. It is shown without a traceback.
     """
+
+
+def in_a_line(error: BaseException) -> str:
+    """What an exception says first.
+
+    >>> in_a_line(ValueError("too long\\nby far")), in_a_line(MemoryError())
+    ('ValueError: too long', 'MemoryError')
+    """
+    return f"{type(error).__name__}: {error}".split("\n")[0].rstrip(": ")

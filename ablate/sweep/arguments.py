@@ -63,6 +63,15 @@ class Arguments:
         """The line as one could type it again."""
         return shlex.join(self.typed)
 
+    def to_go_on(self) -> str:
+        """The command that goes on with what this line left unfinished, and repeats nothing.
+
+        >>> separate(["-m", "rerun=true", "seed=0,1"]).to_go_on()
+        'ablate run -m seed=0,1'
+        """
+        words = [word for word in self.typed if not word.lstrip("+").startswith("rerun=")]
+        return shlex.join(["ablate", "run", *words])
+
 
 def separate(arguments: Sequence[str]) -> Arguments:
     """Take a command line apart; raises UserError for a flag that there is none of.

@@ -18,7 +18,7 @@ from hydra.types import HydraContext, RunMode
 from ablate import lock
 from ablate.bases import searchpath
 from ablate.compose import Composer
-from ablate.errors import UserError
+from ablate.errors import UserError, in_a_line
 from ablate.mistakes import EXTRAS
 from ablate.sweep.plan import Planned
 from ablate.sweep.remote import here
@@ -71,7 +71,7 @@ def make_launcher(first: Planned, composer: Composer, stop: Callable[[], bool]) 
         )
     except HydraException as error:
         chosen = config.hydra.runtime.choices["hydra/launcher"]
-        raise UserError(f"hydra/launcher={chosen}: {reason(error)}. {EXTRAS}") from error
+        raise UserError(f"hydra/launcher={chosen}: {in_a_line(error)}. {EXTRAS}") from error
 
 
 def hand_over(launcher: Launcher, batch: Sequence[Planned], first: int) -> dict[str, str]:
@@ -85,21 +85,16 @@ def hand_over(launcher: Launcher, batch: Sequence[Planned], first: int) -> dict[
         returned = launcher.launch(jobs, first)
     except Exception as error:
         if not any(planned.status() for planned in batch):
-            raise UserError(f"the launcher does not begin: {reason(error)}") from error
-        say(f"the launcher says: {reason(error)}")
+            raise UserError(f"the launcher does not begin: {in_a_line(error)}") from error
+        say(f"the launcher says: {in_a_line(error)}")
         return {}
     ended = zip(batch, returned, strict=True)
-    return {p.identity.name: reason(one._return_value) for p, one in ended if broke(one)}
+    return {p.identity.name: in_a_line(one._return_value) for p, one in ended if broke(one)}
 
 
 def broke(returned: JobReturn) -> bool:
     """Whether a job raised, which a run that has begun does not."""
     return returned.status is JobStatus.FAILED
-
-
-def reason(error: BaseException) -> str:
-    """An exception in a line."""
-    return f"{type(error).__name__}: {error}".strip().split("\n")[0]
 
 
 def wait_for(plan: Sequence[Planned], stop: Callable[[], bool]) -> None:

@@ -71,7 +71,9 @@ def summarise(
         log = one.planned.directory / "run.log"
         say(f"  failed: {one.planned.identity.name}: {one.reason}\n    see {log}")
     if interrupted or unfinished:
-        say(f"To go on from there: ablate run {given.as_typed()}")
+        say(f"To go on from there: {given.to_go_on()}")
+        if interrupted and any(planned.config["rerun"] for planned in plan):
+            say("What was not begun again has kept its earlier result; rerun=true repeats all.")
     if len(plan) > 1 and not interrupted:
         studies = sorted({str(planned.directory.parent) for planned in plan})
         say(f"Next: ablate report {' '.join(studies)}")

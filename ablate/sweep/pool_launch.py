@@ -69,7 +69,8 @@ def job(planned: Planned, threads: int, folders: Sequence[Path], before: Stamp) 
     from ablate.sweep.pool_process import Assignment
     from ablate.sweep.run import Order
 
-    order = Order(planned.config, planned.identity, planned.directory, before)
+    # A user's class may go to another folder.
+    order = Order(planned.config, planned.identity, planned.directory.absolute(), before)
     given = Assignment(order, planned.config["threads"] or threads, planned.overrides, folders)
     return Job(planned.identity.name, given, planned.config["run"]["timeout"])
 

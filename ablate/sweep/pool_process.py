@@ -18,6 +18,7 @@ import torch
 
 from ablate import lock
 from ablate.build import pick_device
+from ablate.errors import in_a_line
 from ablate.sweep.hydra_files import write_hydra_files
 from ablate.sweep.pool import GRACE
 from ablate.sweep.pool_events import LONGEST, Busy, Sender, Unrecorded
@@ -68,8 +69,7 @@ def work(given: Assignment, seat: int, pipe: Connection) -> None:
     except (Stopped, KeyboardInterrupt):
         pass  # its record says so
     except Exception as error:  # outside of what a record can tell: a full disk, no permission
-        words = f"{type(error).__name__}: {error}".split("\n")[0]
-        send(Unrecorded(words[:LONGEST]))
+        send(Unrecorded(in_a_line(error)[:LONGEST]))
 
 
 class Stop:

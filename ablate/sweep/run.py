@@ -15,7 +15,7 @@ import ablate
 from ablate import record
 from ablate.build import build, build_corpus
 from ablate.diagnosis import diagnose
-from ablate.errors import UserError
+from ablate.errors import UserError, in_a_line
 from ablate.evaluate.check import unread, warnings
 from ablate.evaluate.trained import measure_trained
 from ablate.identity import Identity
@@ -84,7 +84,7 @@ def execute(
             raise
         except (Exception, SystemExit) as error:  # a scheme may call sys.exit; the sweep goes on
             log.exception("the run failed")
-            finish(result, "failed", f"{type(error).__name__}: {error}".split("\n")[0])
+            finish(result, "failed", in_a_line(error))
         finally:
             record.write(directory, result)
             told.finish(result)

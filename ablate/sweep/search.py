@@ -127,7 +127,7 @@ def summarise(trials: Trials, given: Arguments, config: dict[str, Any]) -> int:
     for score, words, status in ranked[:SHOWN]:
         say(f"  {score:.4f}  {words}" + (f"  ({status})" if status != "done" else ""))
     if trials.stop.asked:
-        say(f"To go on: ablate run {given.as_typed()}")
+        say(f"To go on: {given.to_go_on()}")
         return 130
     if ranked and math.isfinite(ranked[0][0]):
         say("Chosen on the validation text of these seeds: confirm it on other seeds.")

@@ -10,7 +10,7 @@ import torch
 
 from ablate.build import build, build_corpus, pick_device
 from ablate.compose import Composer
-from ablate.errors import UserError
+from ablate.errors import UserError, in_a_line
 from ablate.lock import Busy
 from ablate.sweep import command
 from ablate.sweep.arguments import Arguments, separate
@@ -132,8 +132,7 @@ def follow(meeting: Meeting) -> int:
         except (Stopped, Failed, KeyboardInterrupt):
             return 0  # the first process tells of it
         except (Exception, SystemExit) as error:
-            words = f"{type(error).__name__}: {error}".split("\n")[0]
-            heard = meeting.fail(f"{words}\n{traceback.format_exc()}")
+            heard = meeting.fail(f"{in_a_line(error)}\n{traceback.format_exc()}")
             return 1 if heard else 0
         finally:
             meeting.leave()

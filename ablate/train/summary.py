@@ -76,7 +76,8 @@ def verdict(record: dict) -> str:
     if status == "diverged":
         return f"diverged by {reached}; a result like any other, kept with all it reached"
     if status == "interrupted":
-        return f"interrupted at {reached}; the same command goes on from there"
+        again = "without rerun=true " if _section(record, "config").get("rerun") else ""
+        return f"interrupted at {reached}; {again}the same command goes on"
     if status == "failed":
         return f"failed at {reached}: {_reason(record.get('error'))}"
     return f"{status} at {reached}"
