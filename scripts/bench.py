@@ -19,12 +19,13 @@ from contextlib import ExitStack
 import numpy as np
 import torch
 
-from ablate.build import build_instruments, build_model, part
+from ablate.build import build_instruments, build_model
 from ablate.catalogue import Catalogue
 from ablate.compose import Composer
 from ablate.errors import UserError
 from ablate.model.init import initialise
 from ablate.model.transformer import token_loss
+from ablate.parts import part
 from ablate.train.instruments import GradientNorms
 
 REFERENCES = {

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ablate.build import build_model, check, part
+from ablate.build import build_model, check
 from ablate.catalogue import Catalogue
 from ablate.compose import Composer
 from ablate.errors import UserError
@@ -15,6 +15,7 @@ from ablate.model.position.base import Positions
 from ablate.model.position.rotary import Rope
 from ablate.model.shape import Shape
 from ablate.model.transformer import Transformer, token_loss
+from ablate.parts import part
 from ablate.train.precision import Precision, check_compiler, check_precision
 from tests.conftest import TINY
 
