@@ -22,6 +22,8 @@ from ablate.errors import UserError
 from ablate.identity import Identity, identify, named
 from ablate.mistakes import Mistakes
 
+OWN_CHOICE = " A choice of your own needs --config-dir DIR, with DIR/{group}/{name}.yaml in it."
+
 
 def register() -> None:
     """Make the schema and the run-name resolver known to Hydra; harmless when repeated."""
@@ -130,6 +132,10 @@ class Composer:
                     f"{text}: two = in one word; put a space between KEY=VALUE pairs, and quotes "
                     f"around a value that holds one: {key}='\"...\"'"
                 ) from error
+            if value.endswith(","):
+                raise UserError(
+                    f"{text}: ends in a comma; write values without spaces between them: {key}=A,B"
+                ) from error
             raise UserError(
                 f"{text}: cannot be read; put quotes around a value with spaces or special signs: "
                 f"{key}='\"...\"'"
@@ -175,5 +181,5 @@ class Composer:
             if name not in names:
                 raise UserError(
                     f"{group}={name}: no such choice; choices are {', '.join(names)}."
-                    f"{nearest(name, names)}"
+                    f"{nearest(name, names) or OWN_CHOICE.format(group=group, name=name or 'NAME')}"
                 )

@@ -165,6 +165,13 @@ def test_every_group_default_exists_and_composes() -> None:
 def test_unknown_names_raise_before_composition() -> None:
     with pytest.raises(UserError, match="Did you mean rope"):
         Composer().jobs(["pos=roope"], sweep=False)
+    with pytest.raises(UserError, match=r"needs --config-dir DIR, with DIR/pos/recency\.yaml"):
+        Composer().jobs(["pos=recency"], sweep=False)
+
+
+def test_a_space_after_a_comma_is_told() -> None:
+    with pytest.raises(UserError, match=r"pos=rope,: ends in a comma.*pos=A,B"):
+        Composer().jobs(["pos=rope,", "alibi"], sweep=True)
 
 
 def test_a_value_in_a_folder_name_has_no_special_signs() -> None:

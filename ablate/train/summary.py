@@ -46,7 +46,7 @@ def summary_lines(record: dict, directory: Path) -> list[str]:
     if timing.get("seconds") is not None:
         speed = timing.get("tokens_per_second")
         rate = f" at {speed:,.0f} tokens/s" if speed else ""
-        lines.append(f"{duration(timing['seconds'])} in all{rate}")
+        lines.append(f"{duration(timing['seconds'])} of training{rate}")
     lines.append(f"files in {directory}")
     return lines
 

@@ -175,7 +175,7 @@ def test_the_bar_goes_and_the_summary_stays() -> None:
         "  gradient norm, first / last block at step 1: 0.5 (parameters), 0.25 (inputs)",
         "  accuracy by context (L = 64): "
         "L/2 31.0 %, L 33.0 %, 2L 25.0 %, 4L undefined, 8L undefined",
-        "  1 min 01 s in all at 12,300 tokens/s",
+        "  1 min 01 s of training at 12,300 tokens/s",
         f"  files in {FOLDER}",
         "  next: ablate report for the table, ablate board for the curves",
     ]
