@@ -69,7 +69,7 @@ def make_launcher(first: Planned, composer: Composer, stop: Callable[[], bool]) 
         return Plugins.instance().instantiate_launcher(
             hydra_context=context, task_function=here(stop), config=config
         )
-    except HydraException as error:
+    except (HydraException, RuntimeError) as error:  # RuntimeError: the plugin is not installed
         chosen = config.hydra.runtime.choices["hydra/launcher"]
         raise UserError(f"hydra/launcher={chosen}: {in_a_line(error)}. {EXTRAS}") from error
 

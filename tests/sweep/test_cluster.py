@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 
 from ablate import record
@@ -107,6 +108,20 @@ def test_a_launcher_that_is_not_installed_is_told_with_what_to_install(
     (line,) = capsys.readouterr().err.splitlines()
     assert "hydra/launcher=submitit_slrm: there is no such launcher" in line
     assert "ablate[slurm]" in line
+
+
+def test_a_launcher_whose_plugin_is_missing_is_told_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(self: Plugins, **_: object) -> None:
+        raise RuntimeError("Unknown plugin class : 'RayLauncher'")
+
+    monkeypatch.setattr(Plugins, "instantiate_launcher", missing)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "-m", "seed=0,1", "hydra/launcher=ray_cluster"]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert "hydra/launcher=ray_cluster: RuntimeError: Unknown plugin class" in told
+    assert "ablate[ray]" in told
 
 
 def test_what_breaks_outside_a_run_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
