@@ -13,15 +13,15 @@ from ablate.model.init import InitRecipe, initialise
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
 from ablate.parts import Config, locate, part
-from ablate.train.optimizers import OptimizerRecipe
-from ablate.train.precision import check_compiler, check_precision
-from ablate.train.probes import (
+from ablate.train.block_instruments import (
     AttentionInstrument,
     Instrument,
     LogitInstrument,
     StreamInstrument,
     WeightInstrument,
 )
+from ablate.train.optimizers import OptimizerRecipe
+from ablate.train.precision import check_compiler, check_precision
 from ablate.train.schedules import Schedule
 
 

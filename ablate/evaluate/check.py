@@ -9,7 +9,7 @@ from ablate.catalogue import Catalogue
 from ablate.evaluate.check_causality import check_causality, quick_causality
 from ablate.evaluate.check_cell import Cell, Check, Finding
 from ablate.evaluate.check_facts import check_norms, check_schedule, check_size
-from ablate.evaluate.check_probe import undisturbed
+from ablate.evaluate.check_passes import undisturbed
 from ablate.evaluate.check_properties import (
     check_cache,
     check_length,

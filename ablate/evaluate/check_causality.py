@@ -5,20 +5,20 @@ from torch import Tensor, nn
 
 from ablate.build import Bench
 from ablate.evaluate.check_cell import Cell, Finding, faint
-from ablate.evaluate.check_probe import EXACT, FAINT, forward, made_up, moved, undisturbed
+from ablate.evaluate.check_passes import EXACT, FAINT, forward, made_up, moved, undisturbed
 from ablate.model.transformer import Transformer
 
 
 def check_causality(cell: Cell) -> Finding:
     """No token sees a later one or another sequence; in an encoder every token sees all others."""
-    if not cell.probe.shape.causal:
+    if not cell.perturbed.shape.causal:
         return sees_both_sides(cell)
-    if not forward(cell.probe, cell.text).isfinite().all():
+    if not forward(cell.perturbed, cell.text).isfinite().all():
         advice = "a smaller init, a norm, or fewer blocks"
         return Finding("causality", "broken", "cannot be told: numbers overflow", {}, advice)
     steps = sorted({1, cell.text.shape[1] // 2, cell.text.shape[1] - 1})
-    leak, effect = worst_leak(cell.probe, cell.text, steps)
-    other = other_sequence(cell.probe, cell.text)
+    leak, effect = worst_leak(cell.perturbed, cell.text, steps)
+    other = other_sequence(cell.perturbed, cell.text)
     values = {"leak": leak, "other_sequence": other, "effect": effect, "tolerance": EXACT}
     if not leak <= EXACT or not other <= EXACT:
         what = "a token sees later ones" if not leak <= EXACT else "a sequence sees another"
@@ -54,12 +54,12 @@ def other_sequence(model: Transformer, text: Tensor) -> float:
 
 def in_training(cell: Cell, steps: list[int], values: dict[str, float]) -> Finding:
     """The same in training mode, where a batch norm's statistics let later tokens through."""
-    with undisturbed(cell.probe):
-        leak, _ = worst_leak(cell.probe.train(), cell.text, steps)
-        keepers = statistics_keepers(cell.probe, cell.text)
+    with undisturbed(cell.perturbed):
+        leak, _ = worst_leak(cell.perturbed.train(), cell.text, steps)
+        keepers = statistics_keepers(cell.perturbed, cell.text)
         for module in keepers:
             module.eval()
-        without, _ = worst_leak(cell.probe, cell.text, steps)
+        without, _ = worst_leak(cell.perturbed, cell.text, steps)
     values = {**values, "leak_in_training": leak, "leak_without_statistics": without}
     if leak <= EXACT:
         text = f"no token sees a later one (changes by {leak:.1g})"
@@ -92,9 +92,9 @@ def statistics_keepers(model: nn.Module, text: Tensor) -> list[nn.Module]:
 def sees_both_sides(cell: Cell) -> Finding:
     """In an encoder, changing the last token must move the first one's logits."""
     changed = cell.text.clone()
-    changed[:, -1] = (changed[:, -1] + 1) % cell.probe.shape.vocabulary
-    before, after = forward(cell.probe, cell.text), forward(cell.probe, changed)
-    seen, other = moved(before[:, :1], after[:, :1]), other_sequence(cell.probe, cell.text)
+    changed[:, -1] = (changed[:, -1] + 1) % cell.perturbed.shape.vocabulary
+    before, after = forward(cell.perturbed, cell.text), forward(cell.perturbed, changed)
+    seen, other = moved(before[:, :1], after[:, :1]), other_sequence(cell.perturbed, cell.text)
     values = {"seen": seen, "other_sequence": other, "tolerance": EXACT}
     if not other <= EXACT:
         text = f"a sequence sees another: its logits move by {other:.2g} of their rms"

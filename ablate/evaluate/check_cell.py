@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from ablate.build import Bench
-from ablate.evaluate.check_probe import made_up, undisturbed
+from ablate.evaluate.check_passes import made_up, undisturbed
 from ablate.evaluate.initial import BATCH_TOKENS, Depth, measure_depth
 from ablate.model.init import named_generator
 from ablate.model.transformer import Transformer
 
 Mark = Literal["ok", "warning", "broken"]
-PROBE_TOKENS = 16
+TEXT_TOKENS = 16
 """Tokens of text on which properties are tried."""
 
 
@@ -53,13 +53,13 @@ class Cell:
             return measure_depth(self.bench, BATCH_TOKENS)
 
     @cached_property
-    def probe(self) -> Transformer:
+    def perturbed(self) -> Transformer:
         """A copy in float64 on the CPU in evaluation mode, with every parameter moved a little.
 
         Many parameters start at 0 or at each other, which would hide what they do later.
         """
         copy = deepcopy(self.bench.model).to("cpu", torch.float64).eval()
-        generator = named_generator(self.bench.task.seed, "probe")
+        generator = named_generator(self.bench.task.seed, "perturbed")
         with torch.no_grad():
             for parameter in copy.parameters():
                 noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
@@ -69,7 +69,7 @@ class Cell:
     @cached_property
     def text(self) -> Tensor:
         """Two made-up sequences of at most 16 tokens and half the train length: [2, length]."""
-        return made_up(self.bench.model, PROBE_TOKENS)
+        return made_up(self.bench.model, TEXT_TOKENS)
 
 
 Check = Callable[[Cell], Finding | None]

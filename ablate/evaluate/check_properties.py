@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ablate.errors import UserError
 from ablate.evaluate.check_cell import Cell, Finding, faint
-from ablate.evaluate.check_probe import EXACT, FAINT, forward, moved, undisturbed
+from ablate.evaluate.check_passes import EXACT, FAINT, forward, moved, undisturbed
 from ablate.model.cache import Cache
 from ablate.model.transformer import Transformer
 
@@ -18,7 +18,7 @@ LONG = 1024
 
 def check_order(cell: Cell) -> Finding:
     """Whether the order of tokens matters: it must not where there is no position to tell it."""
-    model, text = cell.probe, cell.text
+    model, text = cell.perturbed, cell.text
     if model.shape.causal:
         # The last token alone sees all others, in whatever order.
         shuffled = torch.cat([text[:, :-1].flip(1), text[:, -1:]], dim=1)
@@ -46,20 +46,22 @@ def check_order(cell: Cell) -> Finding:
 def reach(cell: Cell) -> float:
     """How much changing the first token moves the last one's logits."""
     changed = cell.text.clone()
-    changed[:, 0] = (changed[:, 0] + 1) % cell.probe.shape.vocabulary
-    before, after = forward(cell.probe, cell.text), forward(cell.probe, changed)
+    changed[:, 0] = (changed[:, 0] + 1) % cell.perturbed.shape.vocabulary
+    before, after = forward(cell.perturbed, cell.text), forward(cell.perturbed, changed)
     return moved(before[:, -1], after[:, -1])
 
 
 def check_shift(cell: Cell) -> Finding | None:
     """Logits stay when all positions move alike, for a scheme that calls itself relative."""
-    scheme, length = cell.probe.position, cell.text.shape[1]
+    scheme, length = cell.perturbed.position, cell.text.shape[1]
     room = cell.bench.task.seq_len
     room = room if scheme.max_length is None else min(room, scheme.max_length)
     by = room - length
     if by < 1:
         return None
-    change = moved(forward(cell.probe, cell.text), forward(shifted(cell.probe, by), cell.text))
+    change = moved(
+        forward(cell.perturbed, cell.text), forward(shifted(cell.perturbed, by), cell.text)
+    )
     values = {"shift": float(by), "change": change, "tolerance": EXACT}
     if not scheme.relative:
         text = f"absolute: {by} positions further on, logits differ by {change:.1g} of their rms"
@@ -67,7 +69,7 @@ def check_shift(cell: Cell) -> Finding | None:
     if not change <= EXACT:
         text = f"not relative: {by} positions further on, logits differ by {change:.2g}"
         early = cell.text[:, :4]
-        near = moved(forward(cell.probe, early), forward(shifted(cell.probe, 1), early))
+        near = moved(forward(cell.perturbed, early), forward(shifted(cell.perturbed, 1), early))
         values["change_near"] = near
         if near <= EXACT:
             text = (
@@ -95,21 +97,21 @@ def shifted(model: Transformer, by: int) -> Transformer:
 
 def check_cache(cell: Cell) -> Finding | None:
     """Decoding step by step with a cache gives the logits of one full pass."""
-    if not cell.probe.shape.causal:
+    if not cell.perturbed.shape.causal:
         return None
     text, half = cell.text, cell.text.shape[1] // 2
-    memory = Cache.empty(cell.probe.shape.depth)
+    memory = Cache.empty(cell.perturbed.shape.depth)
     with torch.no_grad():
         steps = [text[:, :half], *text[:, half:].split(1, dim=1)]
         try:
-            decoded = torch.cat([cell.probe(step, cache=memory) for step in steps], dim=1)
+            decoded = torch.cat([cell.perturbed(step, cache=memory) for step in steps], dim=1)
         except UserError as error:
             return Finding("cache", "warning", f"no cached decoding: {error}", {"change": None})
-    change = moved(forward(cell.probe, text), decoded)
+    change = moved(forward(cell.perturbed, text), decoded)
     values = {"change": change, "tolerance": EXACT}
     if not change <= EXACT:
         told = f"cached decoding differs from a full pass by {change:.2g} of the logits' rms"
-        if cell.probe.position.whole_length and math.isfinite(change):
+        if cell.perturbed.position.whole_length and math.isfinite(change):
             told += ": scores follow the length, and what is cached came of a shorter one"
             return Finding("cache", "warning", told, values, "full passes past that length")
         advice = "position offsets; a base that follows the length; what a scheme keeps a key"

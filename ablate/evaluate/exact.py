@@ -22,13 +22,13 @@ from ablate.evaluate.uncertainty import uncertainty
 from ablate.evaluate.windows import score_batch
 from ablate.model.transformer import Transformer
 
-PROBE_SEED = 0
+EXAMPLES_SEED = 0
 
 MEASURES = ("accuracy", "exact", "nll")
 
 
 @dataclass(frozen=True)
-class Scores:
+class ExampleScores:
     """By example: its answer tokens, how many are right, and nats over all of them, [examples]."""
 
     answers: np.ndarray
@@ -74,15 +74,15 @@ def exact_match(
     lengths = sorted({max(1, round(m * task.seq_len)) for m in multiples} | {task.seq_len})
     limit = model.position.max_length
     model.eval()
-    scores: dict[int, Scores] = {}
+    scores: dict[int, ExampleScores] = {}
     for length in lengths:
-        batch = task.probe(length, examples, PROBE_SEED)
+        batch = task.examples_at(length, examples, EXAMPLES_SEED)
         if batch is not None and (limit is None or batch.inputs.shape[1] <= limit):
             check(f"evaluating {examples} examples of {length} tokens")
             scores[length] = score_examples(model, batch, batch_tokens, check)
     model.train()
     found = {m: [scores[c].mean(m) if c in scores else None for c in lengths] for m in MEASURES}
-    trained = task.probe(task.seq_len, examples, PROBE_SEED)
+    trained = task.examples_at(task.seq_len, examples, EXAMPLES_SEED)
     assert trained is not None  # the task was refused if no example fits into seq_len
     answers = trained.targets[counted(trained)]
     unigram = float(np.bincount(answers).max() / len(answers))
@@ -110,7 +110,7 @@ def exact_match(
 
 
 def draws(
-    scores: Mapping[int, Scores], lengths: Sequence[int], measure: str, examples: int
+    scores: Mapping[int, ExampleScores], lengths: Sequence[int], measure: str, examples: int
 ) -> np.ndarray:
     """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined.
 
@@ -139,7 +139,7 @@ def counted(batch: Batch) -> np.ndarray:
 
 def score_examples(
     model: Transformer, batch: Batch, batch_tokens: int, check: Callable[[str], None]
-) -> Scores:
+) -> ExampleScores:
     """Score all rows of a batch, a few at a time."""
     rows = max(1, batch_tokens // batch.inputs.shape[1])
     parts: list[np.ndarray] = []
@@ -151,4 +151,4 @@ def score_examples(
         answers = counted(few)
         losses = np.where(answers, nll, 0).sum(axis=1, dtype=np.float64)
         parts.append(np.stack([answers.sum(axis=1), (hits & answers).sum(axis=1), losses]))
-    return Scores(*np.concatenate(parts, axis=1))
+    return ExampleScores(*np.concatenate(parts, axis=1))

@@ -1,4 +1,4 @@
-"""What is measured on a trained model: at length always, by probes where they are asked for."""
+"""What is measured on a trained model: at length always, more where it is asked for."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -12,10 +12,10 @@ from ablate.model.init import named_seed
 from ablate.model.normalizers import RunningStatistics
 from ablate.model.transformer import summed_loss
 from ablate.train.batches import Predictor, goal, part, predict
+from ablate.train.block_instruments import Instrument
 from ablate.train.distributed import Processes
 from ablate.train.instruments import GradientNorms
 from ablate.train.precision import Precision
-from ablate.train.probes import Instrument
 
 
 @dataclass(frozen=True)

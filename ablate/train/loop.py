@@ -16,13 +16,13 @@ from ablate.errors import UserError
 from ablate.model.transformer import token_loss
 from ablate.train import checkpoints
 from ablate.train.batches import goal, predict
+from ablate.train.block_instruments import Instrument, Reading
 from ablate.train.distributed import Processes
 from ablate.train.gradient import Passes
 from ablate.train.instruments import GradientNorms, norm_of
 from ablate.train.listeners import Listener
 from ablate.train.memory import Progress
 from ablate.train.precision import Precision
-from ablate.train.probes import Instrument, Reading
 from ablate.train.schedules import Schedule
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ablate.train.probes import Reading
+from ablate.train.block_instruments import Reading
 
 
 @dataclass

@@ -12,7 +12,7 @@ from check_parts import DEEP, Cells, broken, look
 from ablate.catalogue import Catalogue
 from ablate.evaluate.check import check, marks, warnings
 from ablate.evaluate.check_cell import Cell
-from ablate.evaluate.check_probe import undisturbed
+from ablate.evaluate.check_passes import undisturbed
 from ablate.evaluate.check_start import judge_first_loss
 from ablate.evaluate.initial import FirstLoss, measure_first_loss
 from ablate.train.measures import slope

@@ -79,7 +79,7 @@ def test_an_oracle_matches_everything_at_every_length() -> None:
 def test_the_end_token_does_not_count() -> None:
     found = measure(Speaker(COPY, lambda row: copying(row, end=OWN)), COPY)
     assert found["accuracy"] == found["exact"] == [1.0] * 4
-    batch = COPY.probe(16, 3, 0)
+    batch = COPY.examples_at(16, 3, 0)
     assert batch is not None
     assert (batch.targets == END).sum() == 3
     assert counted(batch).sum() == 3 * 7
@@ -98,7 +98,7 @@ def test_one_answer_token_is_the_whole_answer() -> None:
     task = Parity(**SIZES)
     found = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=200)
     assert found["accuracy"] == found["exact"]
-    batch = task.probe(16, 200, 0)
+    batch = task.examples_at(16, 200, 0)
     assert batch is not None
     assert found["accuracy"][1] == (batch.targets[:, -1] == OWN).mean()
 
@@ -116,7 +116,7 @@ def test_matches_are_those_of_free_greedy_decoding() -> None:
     model = Speaker(COPY, slipping)
     found = measure(model, COPY, examples=200)
     for length, exact in zip(found["lengths"], found["exact"], strict=True):
-        batch = COPY.probe(length, 200, 0)
+        batch = COPY.examples_at(length, 200, 0)
         assert batch is not None
         matched = []
         for row in batch.inputs.tolist():

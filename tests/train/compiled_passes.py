@@ -15,11 +15,11 @@ from ablate.model.recipes import TorchInit
 from ablate.model.residual import ResidualRule
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
+from ablate.train.block_instruments import StreamInstrument
 from ablate.train.distributed import Alone
 from ablate.train.gradient import Passes
 from ablate.train.instruments import GradientNorms
 from ablate.train.precision import Precision
-from ablate.train.probes import StreamInstrument
 
 SHAPE = Shape(width=8, depth=2, heads=2, seq_len=8, vocabulary=13)
 

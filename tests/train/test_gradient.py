@@ -22,11 +22,11 @@ from ablate.model.residual import ResidualRule
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer, token_loss
 from ablate.train.batches import goal, part, predict
+from ablate.train.block_instruments import AttentionInstrument, StreamInstrument
 from ablate.train.distributed import Alone
 from ablate.train.gradient import Passes, split_warnings
 from ablate.train.instruments import GradientNorms, norm_of
 from ablate.train.precision import Precision
-from ablate.train.probes import AttentionInstrument, StreamInstrument
 
 CPU = torch.device("cpu")
 ROWS, LENGTH, VOCABULARY = 6, 8, 13

@@ -17,7 +17,7 @@ PAD, END, ASK = 0, 1, 2
 OWN = 3
 """The first token of a task's own."""
 
-TRAINING, VALIDATION, PROBE, SAMPLE = 1, 2, 3, 4
+TRAINING, VALIDATION, EXAMPLES, SAMPLE = 1, 2, 3, 4
 """The first word of a generator's seed, so that no two purposes draw the same numbers."""
 SAMPLED = 2048
 """Examples of the sample from which answer frequencies are counted."""
@@ -112,12 +112,12 @@ class GeneratedTask(Task):
         for number in range(1, batches + 1):
             yield self._mixed(np.random.default_rng((VALIDATION, number)), self.batch_size)
 
-    def probe(self, length: int, count: int, seed: int) -> Batch | None:
+    def examples_at(self, length: int, count: int, seed: int) -> Batch | None:
         """`count` examples of the largest size within `length` tokens; None where none fits."""
         size = self.layout.largest(length)
         if size < self.layout.smallest:
             return None
-        random = np.random.default_rng((PROBE, seed, length))
+        random = np.random.default_rng((EXAMPLES, seed, length))
         rows = [self.example(size, random) for _ in range(count)]
         return lay_out(rows, self.layout.length(size))
 

@@ -37,11 +37,11 @@ def test_a_batch_follows_from_seed_and_step_alone(name: str) -> None:
 
 
 @every_task
-def test_validation_and_probes_are_the_same_for_every_seed(name: str) -> None:
+def test_validation_and_measured_examples_are_the_same_for_every_seed(name: str) -> None:
     one, two = made(name), made(name, seed=5)
     for a, b in zip(one.validation(3), two.validation(3), strict=True):
         assert same(a, b)
-    a, b, c = one.probe(64, 5, 0), two.probe(64, 5, 0), two.probe(64, 5, 1)
+    a, b, c = one.examples_at(64, 5, 0), two.examples_at(64, 5, 0), two.examples_at(64, 5, 1)
     assert a
     assert b
     assert c
@@ -50,13 +50,13 @@ def test_validation_and_probes_are_the_same_for_every_seed(name: str) -> None:
 
 
 @every_task
-def test_no_long_example_stands_in_two_of_training_validation_and_probes(name: str) -> None:
+def test_no_long_example_stands_in_two_of_training_validation_and_measurement(name: str) -> None:
     tasks = [made(name, seed=seed, batch_size=32) for seed in (0, 1)]
     trained = [long_rows(*(t.batch(s) for s in range(1, 30)), least=24) for t in tasks]
     held_out = long_rows(*tasks[0].validation(20), least=24)
-    probe = tasks[0].probe(32, 200, 0)
-    assert probe is not None
-    sets = [*trained, held_out, long_rows(probe, least=24)]
+    measured = tasks[0].examples_at(32, 200, 0)
+    assert measured is not None
+    sets = [*trained, held_out, long_rows(measured, least=24)]
     assert all(len(rows) > 100 for rows in sets)
     assert len(set.union(*sets)) == sum(map(len, sets))
 
@@ -92,9 +92,9 @@ def test_every_size_that_fits_is_trained_on_and_no_other(name: str) -> None:
 @every_task
 @settings(max_examples=25)
 @given(length=st.integers(8, 300), count=st.integers(1, 3))
-def test_a_probe_fills_the_length_asked_for(name: str, length: int, count: int) -> None:
+def test_examples_fill_the_length_asked_for(name: str, length: int, count: int) -> None:
     task = made(name)
-    batch = task.probe(length, count, 0)
+    batch = task.examples_at(length, count, 0)
     if batch is None:
         assert length < task.layout.length(task.layout.smallest)
         return

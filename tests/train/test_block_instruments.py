@@ -17,14 +17,14 @@ from ablate.model.recipes import TorchInit
 from ablate.model.residual import NoResidual, ResidualRule
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer, token_loss
-from ablate.train.measures import cosine, likeness, slope
-from ablate.train.probes import (
+from ablate.train.block_instruments import (
     AttentionInstrument,
     Instrument,
     LogitInstrument,
     StreamInstrument,
     WeightInstrument,
 )
+from ablate.train.measures import cosine, likeness, slope
 
 SHAPE = Shape(width=8, depth=3, heads=2, seq_len=6, vocabulary=11)
 TOKENS = torch.randint(0, 11, (4, 7), generator=torch.Generator().manual_seed(0))
