@@ -113,10 +113,15 @@ def separate(arguments: Sequence[str]) -> Arguments:
 def as_range(seeds: re.Match[str]) -> str:
     """seed=A..B, both included, as Hydra writes it; that needs quotes in a shell.
 
+    Raises UserError for a range that goes down.
+
     >>> SEEDS.sub(as_range, "seed=0..4")
     'seed=range(0,5)'
     """
-    return f"seed=range({seeds[1]},{int(seeds[2]) + 1})"
+    first, last = int(seeds[1]), int(seeds[2])
+    if first > last:
+        raise UserError(f"{seeds[0]}: must go up, as seed={last}..{first} does")
+    return f"seed=range({first},{last + 1})"
 
 
 def check_value(flag: str, value: str) -> str:

@@ -16,6 +16,7 @@ from ablate.identity import Identity
 from ablate.sweep.arguments import SEEDS, as_range
 
 KEYS = ("settings", "arms", "grid", "seeds", "skip")
+RULE = "{when: {KEY: VALUE}, because: WHY}"
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class Rule:
 
     when: Mapping[str, Sequence[Any]]
     because: str
+
+    def __str__(self) -> str:
+        """As in `depth=24 pos=rope,alibi`."""
+        return " ".join(f"{key}={','.join(map(shown, each))}" for key, each in self.when.items())
 
     def holds(self, config: Mapping[str, Any], identity: Identity) -> bool:
         """Whether a run is to be left out."""
@@ -72,6 +77,20 @@ class Study:
         return jobs
 
 
+class KeysOnce(yaml.SafeLoader):
+    """Reads YAML, and refuses a key given twice, of which YAML keeps the last without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping; raises yaml.YAMLError."""
+        seen: list[Any] = []
+        for key, _ in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise yaml.YAMLError(f"{key.value} is given twice, again in line {line}")
+            seen.append(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def find(word: str, catalogue: Catalogue) -> Path:
     """The file of a study, by its path or its name; raises UserError where there is none."""
     names = catalogue.names(STUDIES)
@@ -92,10 +111,10 @@ def read(path: Path) -> Study:
     """Read a study file; raises UserError for whatever it cannot mean."""
     try:
         text = path.read_text(encoding="utf-8")
-        content = yaml.safe_load(text)
+        content = yaml.load(text, KeysOnce)
     except (ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict) or not content.keys() & {"arms", "grid"}:
+        raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or content.get("arms", content.get("grid")) is None:
         raise UserError(f"{path}: a study needs arms: or grid:, or both")
     if unknown := [str(key) for key in content if key not in KEYS]:
         raise UserError(
@@ -109,11 +128,11 @@ def read(path: Path) -> Study:
     return Study(
         path,
         question=comment[1].split(" | ")[0] if comment else "",
-        settings=keyed(str(content.get("settings") or "").split(), f"{path}: settings"),
+        settings=settings_of(content.get("settings") or "", path),
         arms=[keyed(row.split(), f"{path}: arms: {row}") for row in rows],
         grid=grid_of(content.get("grid") or {}, path),
         seeds=seeds_of(content["seeds"], path) if "seeds" in content else None,
-        rules=[rule_of(rule, path) for rule in content.get("skip") or []],
+        rules=rules_of(content.get("skip") or [], path),
     )
 
 
@@ -132,7 +151,9 @@ def keyed(words: Sequence[str], place: str) -> dict[str, str]:
 
 def grid_of(content: Any, path: Path) -> dict[str, str]:
     """Key → its values with commas between."""
-    if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()):
+    if not isinstance(content, dict) or not all(
+        v and isinstance(v, list) for v in content.values()
+    ):
         raise UserError(f"{path}: grid: must be lines of KEY: [A, B]")
     return {str(key): ",".join(map(typed, values)) for key, values in content.items()}
 
@@ -151,12 +172,26 @@ def seeds_of(content: Any, path: Path) -> str:
     return ",".join(map(str, seeds))
 
 
+def settings_of(content: Any, path: Path) -> dict[str, str]:
+    """The settings of all runs; raises UserError where they are no line of words."""
+    if not isinstance(content, str):
+        raise UserError(f"{path}: settings: must be a line such as depth=12 width=64")
+    return keyed(content.split(), f"{path}: settings")
+
+
+def rules_of(content: Any, path: Path) -> list[Rule]:
+    """The rules of `skip`; raises UserError where they are no list."""
+    if not isinstance(content, list):
+        raise UserError(f"{path}: skip: must be a list of {RULE}")
+    return [rule_of(rule, path) for rule in content]
+
+
 def rule_of(content: Any, path: Path) -> Rule:
     """A rule of `skip`; raises UserError where it lacks a part."""
     when = content.get("when") if isinstance(content, dict) else None
     because = content.get("because") if isinstance(content, dict) else None
     if not isinstance(when, dict) or not when or not isinstance(because, str):
-        raise UserError(f"{path}: skip: each rule must be {{when: {{KEY: VALUE}}, because: WHY}}")
+        raise UserError(f"{path}: skip: each rule must be {RULE}, with a text as WHY")
     values = {str(k): v if isinstance(v, list) else [v] for k, v in when.items()}
     return Rule(values, because)
 

@@ -35,8 +35,15 @@ class StudyRuns:
         self.study = read(find(given.study or "", composer.catalogue))
 
     def plan(self) -> list[Planned]:
-        """Compose and check every run that no rule leaves out; equal runs appear once."""
+        """Compose and check every run that no rule leaves out; equal runs appear once.
+
+        A rule that leaves out nothing is told: its value may be misspelt.
+        """
         kept, self.by_rule = divide(self.study, self._everything())
+        used = {one.because for one in self.by_rule}
+        for rule in self.study.rules:
+            if rule.because not in used:
+                say(f"{self.study.path}: skip: no run has {rule}")
         return kept
 
     def settle(self, plan: list[Planned]) -> list[Planned]:

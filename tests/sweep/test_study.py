@@ -89,8 +89,16 @@ def test_rules_leave_out_what_they_name(write: Write) -> None:
     assert skipped.planned.config["depth"] == 3
 
 
+def test_a_rule_that_leaves_out_nothing_is_told(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("grid: {norm: [pre]}\nskip: [{when: {norm: pots, depth: [3, 4]}, because: x}]")
+    assert len(StudyRuns(separate(["--study", path]), Composer()).plan()) == 1
+    assert capsys.readouterr().err == f"{path}: skip: no run has norm=pots depth=3,4\n"
+
+
 MISTAKES = {
-    "[": ["not YAML"],
+    "[": ["cannot be read"],
     "seeds: 3": ["arms: or grid:"],
     "arms: [norm=pre]\ngird: {}": ["gird", "Did you mean grid?"],
     "arms: norm=pre": ["arms:", "list of rows"],
@@ -100,6 +108,11 @@ MISTAKES = {
     "arms: [norm=pre]\ngrid: {norm: [post]}": ["norm", "the grid cannot"],
     "grid: {lr: 3}": ["grid:", "KEY: [A, B]"],
     "grid: {lrr: [3]}": ["lrr", "Did you mean lr?"],
+    "arms: [norm=pre]\narms: [norm=post]": ["arms is given twice, again in line 2"],
+    "grid: {lr: []}": ["grid:", "KEY: [A, B]"],
+    "arms: [norm=pre]\nsettings: {depth: 2}": ["settings:", "depth=12"],
+    "arms: [norm=pre]\nseeds: 4..0": ["seed=4..0: must go up, as seed=0..4 does"],
+    "arms: [norm=pre]\nskip: 3": ["skip: must be a list"],
     "arms: [norm=pre]\nseeds: few": ["seeds=few", "0..4"],
     "arms: [norm=pre]\nskip: [{when: {norm: pre}}]": ["skip", "because"],
     "arms: [norm=pre]\nskip: [{when: {nrm: pre}, because: x}]": ["nrm", "Did you mean norm?"],
