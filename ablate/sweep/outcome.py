@@ -1,5 +1,6 @@
 """What became of the runs of a command, in words: a table, what failed, and what to do next."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -76,7 +77,7 @@ def summarise(
             say("What was not begun again has kept its earlier result; rerun=true repeats all.")
     if len(plan) > 1 and not interrupted:
         studies = sorted({str(planned.directory.parent) for planned in plan})
-        say(f"Next: ablate report {' '.join(studies)}")
+        say(f"Next: ablate report {shlex.join(studies)}")
     if interrupted:
         return 130
     return 1 if unfinished else 0

@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -131,5 +132,5 @@ def summarise(trials: Trials, given: Arguments, config: dict[str, Any]) -> int:
         return 130
     if ranked and math.isfinite(ranked[0][0]):
         say("Chosen on the validation text of these seeds: confirm it on other seeds.")
-    say(f"Next: ablate report {Path(config['outputs']) / config['study']}")
+    say(f"Next: ablate report {shlex.quote(str(Path(config['outputs']) / config['study']))}")
     return 1 if any(status == "failed" for _, _, status in ranked) else 0

@@ -237,5 +237,5 @@ def test_seeds_may_be_a_range() -> None:
         "seed=4",
         "seed=5",
     ]
-    with pytest.raises(UserError, match="no value"):
+    with pytest.raises(UserError, match="must go up"):
         Composer().jobs(separate(["seed=5..3"]).overrides, sweep=True)
