@@ -182,6 +182,11 @@ def _kind(value: Any) -> str:
     return OBJECT if isinstance(value, dict) else "a list"
 
 
+def fit(value: Any, shape: Any) -> Any:
+    """Return what of a value read from a record has the shape, as `read` does, without problems."""
+    return _fit(value, shape, "", [])
+
+
 def _fit(value: Any, shape: Any, path: str, misfits: list[str]) -> Any:
     """Return `value` if it has the shape, else what stands for nothing; names misfits by path."""
     if isinstance(shape, dict):

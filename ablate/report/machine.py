@@ -9,6 +9,7 @@ from typing import Any
 from ablate.record import SCHEMA, plain
 from ablate.report.analysis import Analysis
 from ablate.report.columns import COLUMNS, Column
+from ablate.report.measured import measured
 from ablate.report.settings import text
 from ablate.report.skipped import skipped
 from ablate.report.summary import facts, outside, troubles
@@ -102,6 +103,11 @@ def _json_row(row: Row) -> dict[str, Any]:
         "label": dict(row.label),
         "measures": {column.key: _measure(row.cells[column.key], column) for column in COLUMNS},
         "gradient_profile": row.profile,
+        "measured": {
+            f"{run.study}/{run.name}": [asdict(one) for one in found]
+            for run in row.runs
+            if (found := measured(run))
+        },
     }
 
 

@@ -10,6 +10,7 @@ from ablate.record import FILE
 from ablate.report.collect import Run
 from ablate.report.columns import BY_KEY, Missing
 from ablate.report.page.commands import Overrides, command
+from ablate.report.page.measured import Sheet, sheets
 from ablate.report.settings import IDENTITY, settings, text
 from ablate.report.texts import clean, number
 
@@ -48,6 +49,7 @@ class Fold:
     numbers: list[Shown]
     facts: list[tuple[str, str]]
     findings: list[tuple[str, str]]
+    sheets: list[Sheet]
     problem: str
     error: str
     config: str
@@ -78,6 +80,7 @@ def _damaged(run: Run, keys: Sequence[str], words: str) -> Fold:
         numbers=nothing,
         facts=[("folder", clean(str(run.directory)))],
         findings=[],
+        sheets=[],
         problem=clean(run.problem or ""),
         error="",
         config="",
@@ -97,6 +100,7 @@ def _fold(run: Run, keys: Sequence[str], words: str) -> Fold:
         numbers=[_shown(record, key) for key in SHOWN],
         facts=_facts(run),
         findings=_findings(record),
+        sheets=sheets(run),
         problem=clean(run.problem or ""),
         error=_lines(str(record.get("error") or "")),
         config="\n".join(_config(row)),
