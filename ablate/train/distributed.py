@@ -47,7 +47,7 @@ class Spread(ABC):
 
 
 class Whole(Spread):
-    """One process has all."""
+    """A process has all of the model, as one alone does."""
 
     sharded = False
 

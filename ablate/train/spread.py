@@ -15,17 +15,12 @@ from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from ablate.train.distributed import Spread
+from ablate.train.distributed import Spread, Whole
 from ablate.train.optimizers import Together
 
 
-class Replicated(Spread):
+class Replicated(Whole):
     """Each process has all, and its rows of the batch (torch's DistributedDataParallel)."""
-
-    sharded = False
-
-    def shard(self, model: nn.Module) -> None:
-        pass
 
     def forward(self, model: nn.Module) -> nn.Module:
         # A scheme may have a part that a pass does not use, and whose gradient nobody waits for.
@@ -36,16 +31,6 @@ class Replicated(Spread):
     def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
         assert isinstance(forward, DistributedDataParallel)
         return nullcontext() if last else forward.no_sync()
-
-    def evaluating(self, model: nn.Module) -> AbstractContextManager[None]:
-        return torch.inference_mode()
-
-    def gather(self, state: Any) -> Any:
-        return state
-
-    def load(self, model: nn.Module, optimizer: torch.optim.Optimizer, state: Any) -> None:
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
 
 
 def summed(state: None, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
