@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from faulty_sweep import PATIENCE, Sweep, gone_after, processes_of
@@ -139,7 +140,7 @@ def unwritable(folder: Path) -> Result:
 
 
 FAULTS: dict[str, Callable[[Path], Result]] = {
-    **{kind: lambda folder, kind=kind: inner(kind, folder) for kind in (*KINDS, "hang")},
+    **{kind: partial(inner, kind) for kind in (*KINDS, "hang")},
     "kill-run": lambda folder: outer("kill -9 of a run", folder, kill_run),
     "ctrl-c": lambda folder: outer("Ctrl-C", folder, interrupt),
     "ctrl-c-twice": lambda folder: outer("Ctrl-C twice", folder, interrupt_twice),

@@ -15,6 +15,7 @@ from ablate.train.summary import duration
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+NARROW = 80  # columns below which there is no room for bars
 AROUND = 6  # lines of a terminal that the table leaves free
 COLOURS = {"done": "green", "diverged": "yellow", "failed": "red", "interrupted": "yellow"}
 
@@ -116,14 +117,15 @@ class Table:
         for name, more in (
             ("run", {"no_wrap": True, "overflow": "ellipsis", "ratio": 1}),
             ("progress", {"no_wrap": True, "justify": "right"}),
-            ("loss", {"no_wrap": True, "justify": "right"}),
+            ("loss", {"no_wrap": True, "justify": "right", "min_width": 5}),
             ("", {"no_wrap": True}),
-            ("label", {"no_wrap": True}),
+            ("label", {"no_wrap": True, "max_width": max(10, self._console.width // 4)}),
         ):
             table.add_column(name, header_style="dim", **more)
+        wide = self._console.width >= NARROW
         shown, hidden = fitting(list(self.rows.rows.values()), self._console.height - AROUND)
         for row in shown:
-            bars = readable(sparkline(row.losses), self._console.encoding)
+            bars = readable(sparkline(row.losses), self._console.encoding) if wide else ""
             loss = f"{row.losses[-1]:.3f}" if row.losses else ""
             words = row.doing or (f"{row.label} so far" if row.label else "")
             if row.state not in (RUNNING, WAITING):

@@ -143,6 +143,16 @@ def test_a_terminal_gets_a_row_a_run_and_the_time_left() -> None:
     assert "evaluating" in picture(rows, clock)
 
 
+def test_a_narrow_terminal_keeps_the_numbers() -> None:
+    clock = Clock()
+    rows = under_way(clock)
+    rows.rows[NAMES[1]].take(Doing("evaluating sliding-window, 128 windows of 512"))
+    text = picture(rows, clock, width=60)
+    for fact in ("step 50 of 100", "2.500", "evaluating"):
+        assert fact in text
+    assert max(map(len, text.splitlines())) <= 60
+
+
 def test_a_terminal_without_unicode_gets_digits_for_bars() -> None:
     clock = Clock()
     text = picture(under_way(clock), clock, encoding="ascii")
