@@ -33,7 +33,8 @@ class Contrast:
 
     For an interaction it is how much the first factor's difference grows with the second's, of
     either sign: its verdicts "better" and "worse" read as that sign. `p_holm`, `p_diverged_holm`
-    and the verdict are over the contrasts of one kind. The counts are those of `Matched`, by side.
+    and the verdict are over the contrasts of one kind, of which `family` have a test. The counts
+    are those of `Matched`, by side; `p_diverged` is over seeds, for runs of a seed share its luck.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Contrast:
     references: tuple[str, ...]
     difference: Difference
     p_holm: float | None
+    family: int
     verdict: Verdict
     seeds: tuple[Any, ...]
     cells: int
@@ -54,6 +56,9 @@ class Contrast:
     diverged: tuple[int, ...]
     stuck: tuple[int, ...]
     of: int
+    seeds_diverged: tuple[int, ...]
+    seeds_stuck: tuple[int, ...]
+    seeds_of: int
     p_diverged: float | None
     p_diverged_holm: float | None
     undefined: bool
@@ -103,6 +108,7 @@ def judged(pairs: Sequence[Pair], judge: Judge) -> list[Contrast]:
                 references=pair.references,
                 difference=test,
                 p_holm=plain[place],
+                family=sum(test.p is not None for test in tests),
                 verdict=_verdict(pair, match, test, holms, judge),
                 seeds=tuple(match.seeds),
                 cells=match.cells,
@@ -113,6 +119,9 @@ def judged(pairs: Sequence[Pair], judge: Judge) -> list[Contrast]:
                 diverged=tuple(match.diverged),
                 stuck=tuple(match.stuck),
                 of=match.of,
+                seeds_diverged=tuple(match.seeds_diverged),
+                seeds_stuck=tuple(match.seeds_stuck),
+                seeds_of=match.seeds_of,
                 p_diverged=counts[place],
                 p_diverged_holm=counted[place],
                 undefined=match.undefined,
@@ -122,11 +131,11 @@ def judged(pairs: Sequence[Pair], judge: Judge) -> list[Contrast]:
 
 
 def _counts(match: Matched) -> float | None:
-    """Fisher's p of a difference between two sides in how many runs diverged."""
+    """Fisher's p of a difference between two sides in how many seeds diverged for the most part."""
     if len(match.diverged) != 2 or not any(match.diverged):
         return None
-    first, second = match.diverged
-    return fisher(first, match.of, second, match.of)
+    first, second = match.seeds_diverged
+    return fisher(first, match.seeds_of, second, match.seeds_of)
 
 
 def _verdict(
@@ -138,7 +147,8 @@ def _verdict(
 ) -> Verdict:
     plain, margin, equal, counted = (1.0 if p is None else p for p in holms)
     if counted <= LEVEL:
-        return "diverges more" if match.diverged[0] > match.diverged[1] else "diverges less"
+        more = match.seeds_diverged[0] > match.seeds_diverged[1]
+        return "diverges more" if more else "diverges less"
     if test.mean is None:
         return "undecided" if any(match.diverged) else "nothing to compare"
     if match.of and 2 * min(match.stuck) > match.of:

@@ -14,6 +14,8 @@ Ending = Literal["diverged", "stuck"]
 class Count:
     """`count` of `of` runs of a level, `other` of as many of the reference: same cells and seeds.
 
+    Runs of a seed share its luck, so the seed is the unit of the test: more than half of its runs
+    ended so in `in_seeds` of `seeds` seeds of the level, and in `other_seeds` of the reference.
     `p` is Fisher's, two-sided; `p_holm` is over all counts of the analysis.
     """
 
@@ -24,6 +26,9 @@ class Count:
     count: int
     other: int
     of: int
+    in_seeds: int
+    other_seeds: int
+    seeds: int
     p: float
     p_holm: float
 
@@ -44,9 +49,11 @@ def counted(effects: Sequence[Contrast]) -> list[Count]:
 
 
 def _count(ending: Ending, effect: Contrast) -> Count | None:
-    count, other = effect.diverged if ending == "diverged" else effect.stuck
+    bad = ending == "diverged"
+    count, other = effect.diverged if bad else effect.stuck
     if not count and not other:
         return None
-    p = fisher(count, effect.of, other, effect.of)
+    seeds, others = effect.seeds_diverged if bad else effect.seeds_stuck
+    p = fisher(seeds, effect.seeds_of, others, effect.seeds_of)
     names = (effect.factors[0], effect.levels[0], effect.references[0])
-    return Count(ending, *names, count, other, effect.of, p, p)
+    return Count(ending, *names, count, other, effect.of, seeds, others, effect.seeds_of, p, p)

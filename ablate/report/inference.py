@@ -15,6 +15,7 @@ from ablate.report.statistics import t_quantile, t_within
 LEVEL = 0.05
 SAME = 1e-9  # a spread below this share of the mean is rounding
 MOST_SEEDS = 200
+FEWEST = 4  # seeds a side: of 3, Fisher's p is 0.1 even where all of one side and none of the other
 
 
 @dataclass(frozen=True)

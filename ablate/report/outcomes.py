@@ -89,7 +89,8 @@ class Matched:
     some side has. `left_out` counts the places (cell and seed) that ran on every side and are not
     in `values`, `unpaired` those that ran on some sides only. `diverged` and `stuck` count, by
     side, among the `of` places that ended on every side; `alone` counts those diverged where
-    another side did not.
+    another side did not. `seeds_diverged` and `seeds_stuck` count, by side, the `seeds_of` seeds of
+    those places in which more than half of them did.
     """
 
     seeds: list[Any]
@@ -103,6 +104,9 @@ class Matched:
     alone: list[int]
     stuck: list[int]
     of: int
+    seeds_diverged: list[int]
+    seeds_stuck: list[int]
+    seeds_of: int
     undefined: bool
 
 
@@ -120,9 +124,10 @@ def matched(signs: Sequence[int], sides: Sequence[Cells]) -> Matched:
     numbers = {place: _number(signs, found) for place, found in places.items()}
     keys, seeds = without_holes({place for place, number in numbers.items() if number is not None})
     table = [[numbers[key, seed] for key in keys] for seed in seeds] if keys else []
-    ended = [found for found in places.values() if not any(_any(s, "missing") for s in found)]
-    diverged = [[_any(side, "diverged") for side in found] for found in ended]
-    stuck = [[any(outcome.stuck for outcome in side) for side in found] for found in ended]
+    ended = {p: found for p, found in places.items() if not any(_any(s, "missing") for s in found)}
+    on = [seed for _, seed in ended]
+    diverged = [[_any(side, "diverged") for side in found] for found in ended.values()]
+    stuck = [[any(outcome.stuck for outcome in side) for side in found] for found in ended.values()]
     return Matched(
         seeds=seeds if keys else [],
         values=[fmean(number for number in row if number is not None) for row in table],
@@ -135,12 +140,29 @@ def matched(signs: Sequence[int], sides: Sequence[Cells]) -> Matched:
         alone=_sums([row for row in diverged if not all(row)], len(sides)),
         stuck=_sums(stuck, len(sides)),
         of=len(ended),
+        seeds_diverged=_most(on, diverged, len(sides)),
+        seeds_stuck=_most(on, stuck, len(sides)),
+        seeds_of=len(set(on)),
         undefined=any(o.undefined for found in places.values() for side in found for o in side),
     )
 
 
 def _sums(rows: Sequence[Sequence[bool]], width: int) -> list[int]:
     return [sum(row[place] for row in rows) for place in range(width)]
+
+
+def _most(seeds: Sequence[Any], rows: Sequence[Sequence[bool]], width: int) -> list[int]:
+    """Count, by side, the seeds in which more than half of the rows are true.
+
+    >>> _most([0, 0, 0, 1], [[True, False], [True, True], [False, False], [False, True]], 2)
+    [1, 1]
+    """
+    by_seed: dict[Any, list[Sequence[bool]]] = {}
+    for seed, row in zip(seeds, rows, strict=True):
+        by_seed.setdefault(seed, []).append(row)
+    return _sums(
+        [[2 * count > len(own) for count in _sums(own, width)] for own in by_seed.values()], width
+    )
 
 
 def _number(signs: Sequence[int], found: Sequence[list[Outcome]]) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ablate.report.contrasts import Contrast, Judge
 from ablate.report.counts import Count
-from ablate.report.inference import seeds_needed
+from ablate.report.inference import FEWEST, seeds_needed
 from ablate.report.sensitivity import Sensitivity
 from ablate.report.statistics import Interval
 
@@ -112,15 +112,17 @@ def contrast_text(one: Contrast, unit: str, judge: Judge) -> str:
         return (
             f"{one.name} is {'better' if better else 'worse'} than {one.against} {told}, whether by"
             f" more than {judge.margin:g} is undecided: {seen}"
-            f"{HOLM if ends[0] > judge.margin else outlook(one, judge)}"
+            f"{holm_text(one) if ends[0] > judge.margin else outlook(one, judge)}"
         )
     return (
         f"{one.name} and {one.against} are not distinguishable: {amount(mean, True)} {unit}"
-        f" {spread(low, high)}: {seen}{HOLM if ends[0] > 0 else outlook(one, judge)}"
+        f" {spread(low, high)}: {seen}{holm_text(one) if ends[0] > 0 else outlook(one, judge)}"
     )
 
 
-HOLM = "; this interval would decide it alone, but not as one of so many (Holm)"
+def holm_text(one: Contrast) -> str:
+    """Say that an interval is clear, and the verdict is not."""
+    return f"; clear alone, not after the correction for {one.family} comparisons (Holm)"
 
 
 def outlook(one: Contrast, judge: Judge) -> str:
@@ -163,9 +165,21 @@ def _why_nothing(one: Contrast) -> str:
 def diverged_text(one: Contrast) -> str:
     """Say how many runs of each side diverged."""
     first, second = one.diverged[:2]
+    told = f"{first} of {one.of} runs diverged against {second} of {one.of}"
+    if one.seeds_of < FEWEST:
+        return f"{told}, over {_few(one.seeds_of)}"
+    in_seeds, others = one.seeds_diverged[:2]
+    return f"{told} {_tested(in_seeds, others, one.seeds_of, one.p_diverged_holm)}"
+
+
+def _few(seeds: int) -> str:
+    return f"{count_of(seeds, 'seed')} only: too few for a test"
+
+
+def _tested(in_seeds: int, others: int, seeds: int, p: float | None) -> str:
     return (
-        f"{first} of {one.of} runs diverged against {second} of {one.of}"
-        f" (Fisher's exact test, {p_text(one.p_diverged_holm)} by Holm)"
+        f"(Fisher's exact test over {count_of(seeds, 'seed')}: more than half of the runs in"
+        f" {in_seeds} against {others}, {p_text(p)} by Holm)"
     )
 
 
@@ -180,11 +194,13 @@ def _survivors(one: Contrast) -> str:
 def count_text(one: Count) -> str:
     """Say how many runs of a level ended badly."""
     words = {"diverged": "diverged", "stuck": "got stuck"}[one.ending]
-    return (
-        f"{one.count} of {one.of} runs with {one.factor}={one.level} {words}, {one.other} of"
-        f" {one.of} with {one.factor}={one.reference} (Fisher's exact test, {p_text(one.p_holm)}"
-        " by Holm)"
+    told = (
+        f"{one.count} of {one.of} runs with {one.factor}={one.level} {words} and {one.other} of"
+        f" {one.of} with {one.factor}={one.reference}"
     )
+    if one.seeds < FEWEST:
+        return f"{told}, but over {_few(one.seeds)}"
+    return f"{told} {_tested(one.in_seeds, one.other_seeds, one.seeds, one.p_holm)}"
 
 
 def sensitivity_text(found: Sequence[Sensitivity]) -> str:

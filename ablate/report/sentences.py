@@ -6,13 +6,14 @@ from typing import Literal
 
 from ablate.report.contrasts import Contrast, Judge
 from ablate.report.counts import Count
-from ablate.report.inference import LEVEL
+from ablate.report.inference import FEWEST, LEVEL
 from ablate.report.phrases import (
     amount,
     basis,
     contrast_text,
     count_of,
     count_text,
+    holm_text,
     outlook,
     spread,
 )
@@ -134,7 +135,7 @@ def _together(found: Sequence[Contrast], unit: str, judge: Judge) -> str:
     more = "" if equal else outlook(max(found, key=_width), judge)
     clear = sum(low > 0 for low in lows) + sum(high < 0 for high in highs)
     if not equal and clear:
-        more = f"; {clear} of the intervals would decide it alone, but not as one of so many (Holm)"
+        more = f"; {clear} of the intervals{holm_text(first).replace(';', ' are', 1)}"
     lost = sum(any(one.diverged) for one in found)
     if lost:
         more += f"; in {lost} of these runs diverged, and differences are of those that did not"
@@ -151,7 +152,7 @@ def of_counts(found: Iterable[Count], told: Sequence[Contrast] = ()) -> list[Sen
     said = {(one.name, one.against) for one in told if any(one.diverged) and _alone(one, told)}
     ordered = [
         one
-        for one in sorted(found, key=lambda one: one.p)
+        for one in sorted(found, key=lambda one: (one.p, -abs(one.count - one.other)))
         if one.ending != "diverged"
         or (f"{one.factor}={one.level}", f"{one.factor}={one.reference}") not in said
     ]
@@ -159,8 +160,12 @@ def of_counts(found: Iterable[Count], told: Sequence[Contrast] = ()) -> list[Sen
     open_ = [one for one in ordered if one.p_holm > LEVEL and one.count != one.other]
     return [
         *(Sentence("mattered", count_text(one)) for one in shown),
-        *(Sentence("undecided", f"{count_text(one)}: not distinguishable") for one in open_),
+        *(Sentence("undecided", count_text(one) + _open(one)) for one in open_),
     ]
+
+
+def _open(one: Count) -> str:
+    return "" if one.seeds < FEWEST else ": not distinguishable"
 
 
 def _alone(one: Contrast, told: Sequence[Contrast]) -> bool:

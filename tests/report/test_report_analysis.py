@@ -13,7 +13,7 @@ from ablate.errors import UserError
 from ablate.report.analysis import Analysis, analyse
 from ablate.report.collect import Run
 from ablate.report.contrasts import Contrast
-from ablate.report.inference import difference
+from ablate.report.inference import difference, fisher
 from ablate.report.outcomes import without_holes
 from tests.report.conftest import make_run
 
@@ -319,19 +319,63 @@ def test_arms_that_did_not_learn_are_not_called_equivalent() -> None:
 
 
 def test_counts_of_diverged_and_stuck_runs_by_level() -> None:
-    runs = factorial({"norm": ["pre", "post"], "depth": [4, 24]}, wobble)
+    runs = factorial({"norm": ["pre", "post"], "depth": [4, 24]}, wobble, 6)
     for run in runs:
-        if run.record["choices"]["norm"] == "post" and run.record["seed"] < 4:
+        if run.record["choices"]["norm"] == "post" and run.record["seed"] < 5:
             run.record["status"] = "diverged"
     stuck = [replace(r, label="stuck") if r.record["depth"] == 24 else r for r in runs]
     counts = analyse(stuck).counts
     (diverged,) = [c for c in counts if c.ending == "diverged" and c.factor == "norm"]
-    assert (diverged.count, diverged.other, diverged.of) == (8, 0, 10)
-    assert diverged.p == pytest.approx(0.00071447, rel=1e-4)
+    assert (diverged.count, diverged.other, diverged.of) == (10, 0, 12)
+    assert (diverged.in_seeds, diverged.other_seeds, diverged.seeds) == (5, 0, 6)
+    assert diverged.p == pytest.approx(2 * 6 / 792)  # of seeds: 5 of 6 against 0 of 6
     assert diverged.p_holm >= diverged.p
     (other,) = [c for c in counts if c.ending == "stuck" and c.factor == "depth"]
-    assert (other.count, other.other) == (10, 0)
-    assert "norm=post diverges more than norm=pre: 8 of 10 runs" in said(analyse(stuck), "mattered")
+    assert (other.count, other.other) == (12, 0)
+    text = said(analyse(stuck), "mattered")
+    assert "norm=post diverges more than norm=pre: 10 of 12 runs" in text
+    assert "(Fisher's exact test over 6 seeds: more than half of the runs in 5 against 0, " in text
+
+
+def test_runs_of_few_seeds_are_counted_and_not_tested() -> None:
+    runs = factorial({"lr": [0.001, 0.003], "depth": [2, 4, 8]}, wobble, 2)
+    runs = [replace(r, label="stuck") if r.record["lr"] == 0.003 else r for r in runs]
+    analysis = analyse(runs)
+    assert "stuck" not in said(analysis, "mattered")
+    assert (
+        "6 of 6 runs with lr=0.003 got stuck and 0 of 6 with lr=0.001, but over 2 seeds only: too"
+        " few for a test"
+    ) in said(analysis, "undecided")
+    for run in runs:
+        if run.record["lr"] == 0.003:
+            run.record["status"] = "diverged"
+    text = said(analyse(runs), "undecided")
+    assert "6 of 6 runs diverged against 0 of 6, over 2 seeds only: too few for a test; no" in text
+
+
+@pytest.mark.parametrize(("seeds", "both_levels"), [(5, True), (8, False)])
+def test_counts_are_seldom_wrong_where_arms_share_the_luck_of_a_seed(
+    seeds: int, both_levels: bool
+) -> None:
+    """No factor matters; the luck of a seed is all arms', or that of the arms of a level."""
+    generator = np.random.default_rng(seeds)
+    runs = factorial({"lr": [0.001, 0.003], "depth": [2, 4, 8]}, wobble, seeds)
+    wrong, over_runs, studies = 0, 0, 60
+    for _ in range(studies):
+        shared = generator.uniform(0, 1, seeds) if both_levels else 0.5
+        own = generator.random((2, seeds)) < shared
+        told = [
+            replace(r, label="stuck")
+            if own[int(r.record["lr"] > 0.002), r.record["seed"]] != (generator.random() < 0.1)
+            else r
+            for r in runs
+        ]
+        counts = analyse(told).counts
+        wrong += any(one.p_holm <= 0.05 for one in counts)
+        over_runs += any(fisher(one.count, one.of, one.other, one.of) <= 0.05 for one in counts)
+    assert wrong <= studies * 0.05 + 2 * math.sqrt(studies * 0.05 * 0.95)
+    # As if every run were a draw of its own.
+    assert both_levels or over_runs > 2 * studies * 0.05
 
 
 def test_an_undefined_length_is_said_and_no_number() -> None:

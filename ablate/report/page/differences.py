@@ -107,11 +107,13 @@ def tests(analysis: Analysis) -> list[Grid]:
         Grid(
             "counts",
             "Runs that diverged or got stuck",
-            "Fisher's exact test in the cells and seeds that both have, Holm's correction over this"
-            " table.",
+            "Runs of the cells and seeds that both have. Runs of a seed share its luck, so Fisher's"
+            " exact test is over seeds, each counted by what more than half of its runs did;"
+            " Holm's correction over this table.",
             [
                 *(Head("what", menu=True), Head("level"), Head("against")),
-                *(Head("runs", number=True), Head("p (Holm)", number=True)),
+                *(Head("runs", number=True), Head("seeds", number=True)),
+                Head("p (Holm)", number=True),
             ],
             [
                 [
@@ -119,6 +121,10 @@ def tests(analysis: Analysis) -> list[Grid]:
                     Cell(clean(f"{one.factor}={one.level}")),
                     Cell(clean(f"{one.factor}={one.reference}")),
                     Cell(f"{one.count} against {one.other}, of {one.of} each", one.count),
+                    Cell(
+                        f"{one.in_seeds} against {one.other_seeds}, of {one.seeds} each",
+                        one.in_seeds,
+                    ),
                     Cell(_p(one.p_holm), one.p_holm),
                 ]
                 for one in analysis.counts
