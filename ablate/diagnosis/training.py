@@ -35,7 +35,10 @@ def evidence(record: Record, name: str, spikes: float) -> Iterator[str]:
     if name != "spike":
         yield f"label {name}"
         if final is not None and unigram is not None:
-            yield f"final loss {final:.3f}, unigram {unigram:.3f} nats"
+            yield (
+                f"training loss {final:.3f} nats at the end, unigram of the training text"
+                f" {unigram:.3f}"
+            )
     if spikes:
         largest = number(record, "loss", "spike_max") or 0.0
         yield (

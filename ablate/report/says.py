@@ -1,4 +1,4 @@
-"""The analysis as sections of text below a table: what it says, the diagnosis, the ledger."""
+"""The analysis as sections: what it says, above a table; below it the diagnosis and the ledger."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,10 +28,11 @@ LEDGER_WORDS = {"flops_per_token": "flops/token", "batch_size": "batch", "seq_le
 
 @dataclass(frozen=True)
 class Section:
-    """A title and lines; a line of a list begins with "- "."""
+    """A title and lines; a line of a list begins with "- ". One that `leads` is above the table."""
 
     title: str
     lines: list[str]
+    leads: bool = False
 
 
 def sections(
@@ -47,7 +48,8 @@ def sections(
     """
     found = []
     if len(analysis.arms) > 1:
-        found.append(Section("What it says", [_terms(analysis), *_sentences(analysis)]))
+        lines = [_terms(analysis), *_sentences(analysis)]
+        found.append(Section("What it says", lines, leads=True))
     if arm_by_arm and len(analysis.factors) > 1 and analysis.contrasts:
         found.append(Section("Arm by arm against the baseline", _arm_by_arm(analysis)))
     if skipped:
