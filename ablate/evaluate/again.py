@@ -24,7 +24,8 @@ Measure a trained run again from its checkpoint, with overrides that its weights
   ablate evaluate RUN evaluate.position_probe=true where is position known?
   ablate evaluate RUN evaluate.shuffle=true        does the order of the input matter?
 
-What is found is added to the record under `evaluations`; nothing that is there changes."""
+What is found is added to the record under `evaluations`; nothing that is there changes. The page
+of `ablate report` and its --json show it."""
 
 TRAINING = (
     *("seq_len", "steps", "lr", "clip", "dropout", "seed", "accumulate", "precision", "compile"),
@@ -51,14 +52,14 @@ def main(arguments: Sequence[str]) -> int:
     if given.json:
         show_json(found)
     else:
-        print("\n".join(lines(found)))
+        print("\n".join(lines(found, run.record)))
     return 0
 
 
 def parser() -> Parser:
     """The flags of `ablate evaluate`."""
     made = Parser("ablate evaluate", DESCRIPTION)
-    made.add_argument("run", help="a run's folder, or how its name begins")
+    made.add_argument("run", help="a run's folder, how its name begins, or its hash")
     made.add_argument("overrides", nargs="*", metavar="KEY=VALUE")
     made.add_argument("--outputs", default="outputs", help="where runs are (default: outputs)")
     made.add_argument("--config-dir", action="append", default=[], help="your own choices")

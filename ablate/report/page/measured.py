@@ -42,7 +42,7 @@ def _lengths(found: Sequence[Measured]) -> Sheet:
         row = [_name(one)]
         row += [_told(accuracy.get(length), absent.get(length, NONE)) for length in lengths]
         rows.append(row + [_change(one)] * shuffled)
-    return Sheet("Measured again", heads, rows)
+    return Sheet("Measurements of the trained model", heads, rows)
 
 
 def _positions(found: Sequence[Measured]) -> Sheet:
