@@ -72,7 +72,8 @@ def test_every_arm_stands_beside_a_baseline_that_was_asked_for(
             loss = 2.0 + 0.1 * place + 0.001 * ((seed * (place + 1)) % 3)
             run = add_run({"pos": pos, "norm": norm}, seed=seed, loss__validation=loss)
     assert "Arm by arm" not in report(capsys, run.parent)
-    told = report(capsys, run.parent, "--baseline", "pos=none,norm=pre").split("Arm by arm")[1]
+    shown = report(capsys, run.parent, "--baseline", "pos=none,norm=pre")
+    told = " ".join(shown.split("Arm by arm")[1].split())  # wherever lines are wrapped
     assert "- pos=rope norm=pre: −0.199 nats [−0.20" in told
     assert told.count(" by Holm: ") == 3
     assert ": better" in told
