@@ -1,5 +1,6 @@
 """From runs to what can be said of them: arms, contrasts, effects, counts and sentences."""
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from ablate.report.ledger import Flag, LedgerRow, flags, ledger, repeats
 from ablate.report.outcomes import outcomes
 from ablate.report.sensitivity import Sensitivity, sensitivities
 from ablate.report.sentences import Sentence
-from ablate.report.settings import check_keys, parse_where
+from ablate.report.settings import parse_where
 from ablate.report.story import cautions, story, told_effects
 
 MARGIN = 0.02  # nats, or accuracy as a share: delta of science.md, section 4
@@ -128,7 +129,10 @@ def analyse(
 def judged_column(metric: str) -> Column:
     """Return the column of a metric that can be better or worse. Raises UserError for another."""
     known = [column.key for column in BY_KEY.values() if column.better]
-    check_keys([metric], known, "--metric", known)
+    if metric not in known:
+        near = difflib.get_close_matches(metric, known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UserError(f"--metric {metric}: no such metric; {hint}there are {', '.join(known)}")
     return BY_KEY[metric]
 
 

@@ -1,5 +1,6 @@
 """The arms of a study under one metric, and the baseline that the others are compared with."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +21,8 @@ SCALES = ("task", "corpus")  # across these a loss, or a share of targets, has n
 class Arm:
     """A row of the analysis: its settings, its runs ("study/name") and what they came to.
 
-    `mean` is over finished runs. `finished`, `diverged`, `stuck` and `missing` (failed, interrupted
-    or still running) count runs.
+    `mean` is over finished runs. `finished`, `diverged` and `stuck` count runs, and `missing` those
+    without a result by status: failed, interrupted, running.
     """
 
     label: str
@@ -32,7 +33,7 @@ class Arm:
     finished: int
     diverged: int
     stuck: int
-    missing: int
+    missing: dict[str, int]
     undefined: bool
 
     @property
@@ -81,7 +82,7 @@ def _arm(group: Sequence[Outcome], keys: Sequence[str]) -> Arm:
         finished=sum(o.state == "finished" for o in group),
         diverged=sum(o.state == "diverged" for o in group),
         stuck=sum(o.stuck for o in group),
-        missing=sum(o.state == "missing" for o in group),
+        missing=dict(Counter(str(o.run.record["status"]) for o in group if o.state == "missing")),
         undefined=any(o.undefined for o in group) and not numbers,
     )
 

@@ -20,10 +20,12 @@ What differs between two runs, or two arms over the seeds that both have: settin
 side by side, the step from which they part, and the numbers at the end."""
 
 NOTES = """\
-A and B are a run's folder, the beginning of a run's name, or settings that only one arm has.
+A and B are a run's folder, an arm's name, the beginning of a run's name, or settings that only one
+arm has; the last three with or without STUDY/ before them.
 
 examples:
   ablate diff pos=rope,norm=pre pos=alibi,norm=pre
+  ablate diff scout/pos=rope again/pos=rope
   ablate diff outputs/scout/pos=rope,... outputs/again/pos=rope,... --json"""
 
 

@@ -1,6 +1,7 @@
 """The two sides of a difference: found by a word, with their settings, curves and numbers."""
 
 import difflib
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,8 +45,9 @@ class Side:
 def find_side(word: str, outputs: Path) -> Side:
     """Return the run or arm that a word names.
 
-    A word is a folder, the beginning of a run's name, or KEY=VALUE,...; names and settings are
-    looked for in the newest study first, then in all. Raises UserError where none or several fit.
+    A word is a folder, an arm's name, the beginning of a run's name, or KEY=VALUE,..., the last
+    three with or without STUDY/ before them; they are looked for in the newest study first, then in
+    all. Raises UserError where none or several fit.
     """
     path = Path(word)
     if path.exists() or (outputs / path).is_dir():
@@ -62,16 +64,21 @@ def find_side(word: str, outputs: Path) -> Side:
 
 
 def _fitting(word: str, runs: Sequence[Run]) -> list[Run]:
-    found = [run for run in runs if run.name.startswith(word)]
-    pairs = [part.partition("=") for part in word.split(",")]
-    if not found and all(equals for _, equals, _ in pairs):
-        rows = [(run, settings(run)) for run in runs if run.found is not None]
-        found = [
-            run
-            for run, row in rows
-            if all(key in row and matches(row[key], [value]) for key, _, value in pairs)
-        ]
-    return found
+    within = [(run, word.removeprefix(f"{run.study}/")) for run in runs]
+    fits = (_is_arm, lambda run, name: run.name.startswith(name), _has_settings)
+    return next((found for fit in fits if (found := [r for r, w in within if fit(r, w)])), [])
+
+
+def _is_arm(run: Run, name: str) -> bool:
+    return run.found is not None and run.arm == name
+
+
+def _has_settings(run: Run, told: str) -> bool:
+    pairs = [part.partition("=") for part in told.split(",")]
+    if run.found is None or not all(equals for _, equals, _ in pairs):
+        return False
+    row = settings(run)
+    return all(key in row and matches(row[key], [value]) for key, _, value in pairs)
 
 
 def _one_arm(word: str, runs: Sequence[Run]) -> Side:
@@ -80,7 +87,8 @@ def _one_arm(word: str, runs: Sequence[Run]) -> Side:
         raise UserError(f"{word}: {runs[0].problem}")
     arms = dict.fromkeys((run.study, run.arm) for run in usable)
     if len(arms) > 1:
-        shown = ", ".join(f"{study}/{arm}" for study, arm in list(arms)[:3])
+        # Apart by a word and quoted: a comma at its end would be pasted with a name.
+        shown = " or ".join(shlex.quote(f"{study}/{arm}") for study, arm in list(arms)[:3])
         more = f" and {len(arms) - 3} more" if len(arms) > 3 else ""
         raise UserError(f"{word}: fits {len(arms)} arms: {shown}{more}; say which")
     return Side(usable)

@@ -1,5 +1,6 @@
 """Which sentences an analysis is told in, in the order of `sentences.KINDS`."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ablate.report.arms import Arm, is_scale
@@ -116,9 +117,11 @@ def cautions(
     undefined = [arm.label for arm in arms if arm.undefined]
     if undefined:
         lines.append(f"{metric} is undefined for {_some(undefined)}")
-    missing = sum(arm.missing for arm in arms)
+    missing = sum((Counter(arm.missing) for arm in arms), Counter[str]())
     if missing:
-        lines.append(f"{count_of(missing, 'run')} failed, stopped early or still at it: no result")
+        told = ", ".join(f"{count} {status}" for status, count in sorted(missing.items()))
+        verb = "has" if missing.total() == 1 else "have"
+        lines.append(f"{count_of(missing.total(), 'run')} {verb} no result: {told}")
     lines += [flag.text for flag in flags if not flag.unfair]
     return [Sentence("caution", line) for line in lines]
 

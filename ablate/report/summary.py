@@ -105,6 +105,11 @@ def legend(table: Table) -> list[str]:
         "bars: that norm by block, first to last, log scale, median over seeds; the full height of"
         " the bars is a factor of 10, or the row's range if that is more; · is zero",
     )
+    if any("slow" in row.label for row in table.rows):
+        lines.append(
+            "label slow: healthy and still falling at the end, and worse than the study's best arm"
+            " so far; it may change as the study grows"
+        )
     lines.append(
         "acc. at: share of the same held-out targets predicted right with L to 8L tokens of"
         " context, trained at L; undef.: the scheme cannot do that length"

@@ -233,6 +233,20 @@ def test_a_metric_that_is_neither_better_nor_worse_is_a_mistake() -> None:
         analyse([make_run()], metric="acc_8l")
 
 
+def test_a_metric_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(UserError, match=r"acc_16L: .* did you mean acc_L\? there are val_loss, "):
+        analyse([make_run()], metric="acc_16L")
+
+
+def test_runs_without_a_result_are_told_by_what_became_of_them() -> None:
+    runs = factorial({"pos": ["rope", "alibi"]}, wobble)
+    for run, status in zip(runs, ["failed", "running", "interrupted", "running"], strict=False):
+        run.record["status"] = status
+    text = said(analyse(runs), "caution")
+    assert "4 runs have no result: 1 failed, 1 interrupted, 2 running" in text
+    assert "no result" not in said(analyse(runs[4:]), "caution")
+
+
 def test_few_seeds_are_said_to_be_few() -> None:
     factors = {"pos": ["rope", "alibi"]}
     one = analyse(factorial(factors, lambda arm, seed: len(arm["pos"]), 1))

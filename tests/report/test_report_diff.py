@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,6 +107,25 @@ def test_a_diverged_run_shows_what_it_reached_and_no_difference(
     add_run({"pos": "alibi"}, status="diverged", loss__validation=9.5)
     out = re.sub(" +", " ", diff(capsys, study, "pos=rope,seed=0", "pos=alibi,seed=0"))
     assert "val. loss 2.000 9.500 – –\n" in out
+
+
+def test_the_arms_that_an_ambiguous_word_fits_can_be_pasted(
+    capsys: pytest.CaptureFixture[str], study: Path, add_run: Factory
+) -> None:
+    add_run({"pos": "rope"}, study="again")
+    add_run({"pos": "alibi", "note": "two words"}, study="again")
+    assert main(["depth=24", "pos=none", "--outputs", str(study)]) == 2
+    told = capsys.readouterr().err
+    names = shlex.split(told.split("arms: ")[1].removesuffix("; say which\n").replace(" or ", " "))
+    assert names == ["again/pos=alibi,note=two words-1f3a9c2e", "again/pos=rope-1f3a9c2e"]
+    assert diff(capsys, study, *names).startswith("A  again/pos=alibi,note=two_words,seed=0: done")
+    told = diff(capsys, study, "scout/pos=rope", "again/pos=rope,depth=24")
+    assert told.startswith(
+        "A  scout/pos=rope-1f3a9c2e: done, healthy; seed 0, 1\nB  again/pos=rope,s"
+    )
+    assert diff(capsys, study, "scout/pos=rope,depth=24", "scout/pos=none-1f3a9c2e") == diff(
+        capsys, study, "scout/pos=rope", "scout/pos=none"
+    )
 
 
 @pytest.mark.slow
