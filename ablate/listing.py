@@ -81,8 +81,11 @@ def known_groups(catalogue: Catalogue, word: str) -> str:
     """The groups there are, after the choices that are called `word` or nearly so."""
     groups = catalogue.groups()
     owners = [f"{g}={word}" for g in groups if word in catalogue.names(g)]
-    hint = f" Did you mean {' or '.join(owners)}?" if owners else nearest(word, groups)
-    return f"groups are {', '.join(groups)}.{hint}"
+    owners += [f"study={word}"] if word in catalogue.names(STUDIES) else []
+    if owners:
+        told = " or ".join([f"`ablate list {owners[0]}`", *owners[1:]])
+        return f"groups are {', '.join(groups)}. Did you mean {told}?"
+    return f"groups are {', '.join(groups)}.{nearest(word, groups)}"
 
 
 def as_json(choice: Choice, catalogue: Catalogue) -> dict[str, Any]:

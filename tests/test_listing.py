@@ -113,8 +113,9 @@ def test_json(listed) -> None:
     ("word", "told"),
     [
         ("poss", "Did you mean pos?"),
-        ("yarn", "Did you mean pos=yarn?"),
-        ("none", "Did you mean pos=none or norm=none or"),
+        ("yarn", "Did you mean `ablate list pos=yarn`?"),
+        ("positions", "Did you mean `ablate list study=positions`?"),
+        ("none", "Did you mean `ablate list pos=none` or norm=none or"),
         ("pos=rpoe", "Did you mean rope?"),
         ("pos=", "no such choice"),
         ("--jsn", "Did you mean --json?"),

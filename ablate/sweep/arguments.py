@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from ablate.errors import UserError
@@ -19,9 +20,12 @@ WITH_VALUE = {
     "--study": "--study",
 }
 MAYBE_VALUE = {"-i": "--info", "--info": "--info"}
+FLAGS = (*SWITCHES, *WITH_VALUE, *MAYBE_VALUE)
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 CFG = ("job", "hydra", "all")
 SEEDS = re.compile(r"^seed=(\d+)\.\.(\d+)$")
+NO_RANGE = re.compile(r"^seed=[^,$]*\.\.")
+SETTING = re.compile(r"^-+([\w.@/]+=.*)$")
 
 
 @dataclass(frozen=True)
@@ -95,13 +99,18 @@ def separate(arguments: Sequence[str]) -> Arguments:
         elif name in MAYBE_VALUE:
             value = attached or (rest.pop(0) if rest and rest[0] in INFO else "all")
             flags.append((MAYBE_VALUE[name], check_value(name, value)))
+        elif (match := SETTING.match(word)) and not get_close_matches(name, FLAGS, cutoff=0.75):
+            raise UserError(f"{word}: a setting has no dash before it; write {match[1]}")
         elif word.startswith("-"):
             known = ", ".join(
                 ["-m", "--cfg job", "--resolve", "--info", "--config-dir", "--study", "--help"]
             )
             raise UserError(f"{word}: there is no such flag; flags are {known}")
         else:
-            overrides.append(SEEDS.sub(as_range, word))
+            override = SEEDS.sub(as_range, word)
+            if NO_RANGE.match(override):
+                raise UserError(f"{word}: a range is two whole numbers, as in seed=0..4")
+            overrides.append(override)
     names = {name for name, _ in flags}
     if "--study" in names and names & {"--cfg", "--info"}:
         raise UserError("--study: a list of runs; --cfg and --info are for one")

@@ -239,3 +239,20 @@ def test_seeds_may_be_a_range() -> None:
     ]
     with pytest.raises(UserError, match="must go up"):
         Composer().jobs(separate(["seed=5..3"]).overrides, sweep=True)
+    for wrong in ("seed=0..", "seed=..4", "seed=0..x"):
+        with pytest.raises(UserError, match="a range is two whole numbers"):
+            separate([wrong])
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("-pos=rope", "write pos=rope"),
+        ("--seed=0,1", "write seed=0,1"),
+        ("--confg=job", "no such flag"),
+        ("-x", "no such flag"),
+    ],
+)
+def test_a_setting_has_no_dash(word: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        separate(["-m", word])
