@@ -52,7 +52,7 @@ SHAPE: dict[str, Any] = {
         **dict.fromkeys(("lengths", "accuracy", "nll", "retention"), NUMBERS),
         "exact": IF_MEASURED,
     },
-    "timing": dict.fromkeys(("seconds", "tokens_per_second"), NUMBER),
+    "timing": dict.fromkeys(("seconds", "tokens_per_second", "total_seconds"), NUMBER),
     "environment": OBJECT,
     "curve": {"steps": NUMBERS, "loss": NUMBERS},
 }

@@ -16,6 +16,7 @@ def profile(values: list[Any]) -> dict[str, Any]:
 
 
 HEALTHY: dict[str, Any] = {
+    "name": "pos=rope,depth=24,seed=0-12f08036",
     "label": "healthy",
     "choices": {
         "pos": "alibi",
@@ -131,10 +132,10 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
         "longer examples",
         "pos=randomized",
     ),
-    "gradual rise past L": (
+    "gradual fall of accuracy past L": (
         {"extrapolation.retention": [1.0, 0.8, 0.5], "choices.pos": "rope"},
         "phases",
-        "pos=yarn",
+        "ablate evaluate 12f08036 pos=yarn",
     ),
 }
 
@@ -266,7 +267,7 @@ def test_a_retention_that_surely_falls_is_named() -> None:
     flags = {"accuracy": {"tolerates": [None, "undecided", "no"]}}
     fading = {"extrapolation.retention": [1.0, 0.8, 0.5], "extrapolation.flags": flags}
     (found,) = diagnose(changed(fading))
-    assert found["name"] == "gradual rise past L"
+    assert found["name"] == "gradual fall of accuracy past L"
 
 
 def test_a_cliff_needs_both_sides() -> None:

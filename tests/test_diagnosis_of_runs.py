@@ -119,7 +119,7 @@ def test_a_task_that_gives_its_targets_away_is_a_leak(
     ("overrides", "name"),
     [
         (("pos=learned", "pos.rows=64"), "cliff past L"),
-        (("pos=rope",), "gradual rise past L"),
+        (("pos=rope",), "gradual fall of accuracy past L"),
     ],
 )
 def test_positions_that_were_never_trained_show_past_the_train_length(

@@ -1,5 +1,6 @@
 """Signatures of position: what shuffling the input changes, and what happens past L."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -52,7 +53,7 @@ def length(record: Record) -> Finding | None:
     kept = found["retention"][past[-1]]
     if kept is None or kept >= FADED or not (beats_guessing(found) and surely(found, past[-1])):
         return None
-    evidence = f"retention {kept:.2f} at {lengths[past[-1]]} tokens"
+    evidence = keeps(kept, lengths[past[-1]])
     if found.get("protocol") == "exact-match":
         return past_examples(record, evidence)
     jump = cliff(found.get("curve"), trained)
@@ -65,11 +66,28 @@ def length(record: Record) -> Finding | None:
         )
     rope = chosen(record, "pos").startswith("rope")
     return Finding(
-        "gradual rise past L",
+        "gradual fall of accuracy past L",
         evidence,
         "phases or distances that were never seen in training",
-        "ablate evaluate RUN pos=yarn, which needs no training" if rope else "pos=alibi",
+        f"{again(record)} pos=yarn, which needs no training" if rope else "pos=alibi",
     )
+
+
+def keeps(retention: float, length: int) -> str:
+    """Retention in words.
+
+    >>> keeps(0.278, 512)
+    'keeps 28 % of its gain in accuracy over unigram at 512 tokens'
+    """
+    share = f"{100 * retention:.0f} %" if retention > 0 else "nothing"
+    return f"keeps {share} of its gain in accuracy over unigram at {length} tokens"
+
+
+def again(record: Record) -> str:
+    """The command that measures this run again, with the hash that its name ends with."""
+    outputs = record["config"].get("outputs", "outputs")
+    elsewhere = "" if outputs == "outputs" else f" --outputs {shlex.quote(str(outputs))}"
+    return f"ablate evaluate {record['name'].rpartition('-')[2]}{elsewhere}"
 
 
 def beats_guessing(found: Mapping[str, Any]) -> bool:

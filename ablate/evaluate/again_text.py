@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def lines(entry: Mapping[str, Any]) -> list[str]:
-    """What was measured, table by table."""
+def lines(entry: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+    """What was measured, table by table, beside what the run's record says of it as trained."""
     found = entry["extrapolation"]
-    made = [*contexts(found), *protocols(found), *buckets(found)]
+    before = record.get("extrapolation") or {}
+    made = [*contexts(found, before), *protocols(found), *buckets(found)]
+    if entry["corpus"]["sha256"] != record["corpus"]["sha256"]:
+        made.insert(len(found["lengths"]) + 2, f"as trained: on {record['corpus']['name']}")
     if "position_probe" in entry:
         made += ["", *probe(entry["position_probe"])]
     if "shuffle" in entry:
@@ -16,13 +19,23 @@ def lines(entry: Mapping[str, Any]) -> list[str]:
     return made
 
 
-def contexts(found: Mapping[str, Any]) -> list[str]:
-    """Accuracy, exact match of a generated task, nll and retention by context, and what follows."""
+def contexts(found: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+    """Accuracy, exact match of a generated task, nll and retention by context, and what follows.
+
+    `before` is what was measured when the run had been trained, shown where it has the length.
+    """
     exact = ["exact"] if "exact" in found else []
     columns = ["accuracy", *exact, "nll", "retention"]
-    heading, rows = ["context", *columns], []
-    for index, length in enumerate(found["lengths"]):
-        rows.append([str(length), *(cell(found[column][index]) for column in columns)])
+    heading, rows = ["context"], [[str(length)] for length in found["lengths"]]
+    for column in columns:
+        heading.append(column)
+        for row, value in zip(rows, found[column], strict=True):
+            row.append(cell(value))
+        if column in ("accuracy", "exact") and before.get(column):
+            heading.append("as trained")
+            known = dict(zip(before["lengths"], before[column], strict=True))
+            for row, length in zip(rows, found["lengths"], strict=True):
+                row.append(cell(known[length]) if length in known else "")
     note = f"tokens of context; {found['targets']} targets; nll in nats a token"
     if "flags" in found:
         heading += ["against L", "tolerates", "extrapolates"]

@@ -32,7 +32,7 @@ class Finished:
 
 
 def find_run(word: str, outputs: Path) -> Path:
-    """The folder of a run: a path, or the beginning of a run's name under `outputs`.
+    """The folder of a run: a path, or how a run's name under `outputs` begins, or its hash.
 
     Raises UserError where there is none or more than one.
     """
@@ -40,13 +40,13 @@ def find_run(word: str, outputs: Path) -> Path:
     if (given / record.FILE).is_file():
         return given
     runs = sorted(path.parent for path in outputs.glob(f"*/*/{record.FILE}"))
-    found = [run for run in runs if run.name.startswith(word)]
+    found = [run for run in runs if run.name.startswith(word) or run.name.endswith(f"-{word}")]
     if len(found) == 1:
         return found[0]
     if found:
-        names = ", ".join(run.name for run in found[:4])
+        names = ", ".join(str(run) for run in found[:4])
         more = f" and {len(found) - 4} more" if len(found) > 4 else ""
-        raise UserError(f"{word}: {len(found)} runs begin so: {names}{more}; say which")
+        raise UserError(f"{word}: {len(found)} runs are named so: {names}{more}; say which")
     hint = nearest(word, [run.name for run in runs])
     raise UserError(f"{word}: no folder with a {record.FILE}, and no run in {outputs}/.{hint}")
 

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ablate import record
+from ablate import lock, record
 from ablate.sweep.arguments import Arguments
 from ablate.sweep.plan import Planned
 from ablate.sweep.state import say
@@ -40,10 +40,12 @@ def outcome(planned: Planned, unrecorded: Mapping[str, str]) -> Outcome:
     if found is None or lost:
         status = "failed" if lost or planned.directory.exists() else NOT_STARTED
         return Outcome(planned, status, "", "", "", lost or problem or "did not start")
-    loss, seconds = found["loss"]["validation"], found["timing"]["seconds"]
+    loss, seconds = found["loss"]["validation"], found["timing"]["total_seconds"]
+    # A process that was killed left its record as it was.
+    killed = found["status"] == "running" and not lock.is_held(planned.directory)
     return Outcome(
         planned,
-        str(found["status"]),
+        "interrupted" if killed else str(found["status"]),
         found["label"] or "",
         f"{loss:.3f}" if loss is not None else "",
         duration(seconds) if seconds is not None else "",

@@ -21,10 +21,14 @@ COLOURS = {"done": "green", "diverged": "yellow", "failed": "red", "interrupted"
 
 
 class Lines:
-    """A line for each run that starts or ends, and one every half minute; no control codes."""
+    """A line for each run that starts or ends, and one every half minute; no control codes.
+
+    A run is named by what sets it apart from the others of the sweep.
+    """
 
     def __init__(self, rows: Rows, stream: TextIO, clock: Clock = time.monotonic) -> None:
         self.rows, self._stream, self._clock = rows, stream, clock
+        self._short = dict(zip(rows.rows, distinct(list(rows.rows)), strict=True))
         self._spoken = clock()
 
     def open(self) -> None:
@@ -38,13 +42,13 @@ class Lines:
     def told(self, row: Row, event: Any) -> None:
         """Say what a run begins with, and its warnings."""
         if isinstance(event, Began):
-            self.say(f"{row.name}: started, {event.size}")
+            self.say(f"{self._short[row.name]}: started, {event.size}")
         elif isinstance(event, Warned):
-            self.say(f"{row.name}: warning: {event.text}")
+            self.say(f"{self._short[row.name]}: warning: {event.text}")
 
     def ended(self, row: Row, words: str) -> None:
         """Say what came of a run."""
-        self.say(f"{row.name}: {words}")
+        self.say(f"{self._short[row.name]}: {words}")
 
     def tick(self) -> None:
         """Say how far all are, if nothing was said for a while."""
@@ -89,12 +93,12 @@ class Table:
     def told(self, row: Row, event: Any) -> None:
         """Say what looks wrong; the rest is in the table."""
         if isinstance(event, Warned):
-            self.say(f"{row.name}: ! {event.text}")
+            self.say(f"{self._short[row.name]}: ! {event.text}")
 
     def ended(self, row: Row, words: str) -> None:
         """Say what failed; of others the table and the end tell."""
         if row.state == "failed":
-            self.say(f"{row.name}: {words}")
+            self.say(f"{self._short[row.name]}: {words}")
 
     def tick(self) -> None:
         """Draw it anew, a few times a second."""

@@ -69,6 +69,7 @@ def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any
         "timing": {
             "seconds": None,
             "tokens_per_second": None,
+            "total_seconds": None,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "finished": None,
         },
@@ -168,9 +169,13 @@ def mean(total: Any, count: int) -> Any:
 
 
 def finish(result: dict[str, Any], status: str, error: str | None) -> None:
-    """Note how the run ended."""
+    """Note how the run ended, and how long it took with all that is not training."""
     result["status"], result["error"] = status, error
-    result["timing"]["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+    timing, now = result["timing"], datetime.now(UTC)
+    if timing.get("finished") is None and timing.get("started") is not None:
+        spent = now - datetime.fromisoformat(timing["started"])
+        timing["total_seconds"] = (timing.get("total_seconds") or 0.0) + spent.total_seconds()
+    timing["finished"] = now.isoformat(timespec="seconds")
 
 
 def close_record(

@@ -71,6 +71,8 @@ def execute(
         result = first_record(order.config, order.identity)
         if before and before["corpus"]["sha256"]:
             result["corpus"] = before["corpus"]
+        if before:  # what is there took its time, and this goes on from it
+            result["timing"]["total_seconds"] = before["timing"]["total_seconds"]
         if before and "evaluations" in before:
             result["evaluations"] = before["evaluations"]
         told = Told(listeners(order), log, stop)

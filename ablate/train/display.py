@@ -49,10 +49,10 @@ def display(
 
 
 class Plain(Listener):
-    """A line when the run starts, one every half minute while it trains, and one at its end.
+    """A line when the run starts, one every half minute while it trains, and what it came to.
 
-    No control codes and no colour: for files, pipes and batch systems. Each line names its run,
-    as several may write to one stream.
+    No control codes and no colour: for files, pipes and batch systems. Each line of one of many
+    names its run, as several may write to one stream; a single run is named once, above the rest.
     """
 
     _progress: Progress  # from the start of the run on
@@ -69,10 +69,13 @@ class Plain(Listener):
         self._stream = stream
         self._clock = clock
         self._spoken = clock()
+        self._before = "  " if told is summary_lines else f"{directory.name}: "
 
     def start(self, record: dict, resumed_at: int) -> None:
         """Say what starts."""
         self._progress = Progress(record, resumed_at, self._clock)
+        if self._told is summary_lines:
+            print(self._directory.name, file=self._stream)
         self._say(f"started, {self._progress.size}")
 
     def step(self, step: int, loss: float) -> None:
@@ -93,14 +96,15 @@ class Plain(Listener):
 
     def finish(self, record: dict) -> None:
         """Say what came out."""
-        self._say("; ".join(self._told(record, self._directory)))
+        for line in self._told(record, self._directory):
+            self._say(line)
 
     def _due(self) -> bool:
         return self._clock() - self._spoken >= HEARTBEAT
 
     def _say(self, text: str) -> None:
         self._spoken = self._clock()
-        print(f"{self._directory.name}: {text}", file=self._stream, flush=True)
+        print(f"{self._before}{text}", file=self._stream, flush=True)
 
 
 class Live(Listener):

@@ -46,21 +46,24 @@ def summary_lines(record: dict, directory: Path) -> list[str]:
     if timing.get("seconds") is not None:
         speed = timing.get("tokens_per_second")
         rate = f" at {speed:,.0f} tokens/s" if speed else ""
-        lines.append(f"{duration(timing['seconds'])} of training{rate}")
+        whole = timing.get("total_seconds")
+        in_all = f", {duration(whole)} with evaluation and all" if whole is not None else ""
+        lines.append(f"{duration(timing['seconds'])} of training{rate}{in_all}")
     lines.append(f"files in {directory}")
     return lines
 
 
 def brief_lines(record: dict, directory: Path) -> list[str]:
     """Describe a run that is one of many: its verdict with the numbers to watch, in a line."""
-    facts = [verdict(record)]
+    label = record.get("label")
+    facts = [f"done: {label}" if record["status"] == "done" and label else verdict(record)]
     loss = _section(record, "loss")
     if loss.get("validation") is not None:
         facts.append(f"validation loss {loss['validation']:.3f} nats")
-    facts += accuracy_lines(_section(record, "extrapolation"))
+    facts += accuracy_at_ends(_section(record, "extrapolation"))
     timing = _section(record, "timing")
-    if timing.get("seconds") is not None:
-        facts.append(duration(timing["seconds"]))
+    if timing.get("total_seconds") is not None:
+        facts.append(duration(timing["total_seconds"]))
     return ["; ".join(facts)]
 
 
@@ -101,7 +104,8 @@ def gradient_lines(gradients: dict) -> list[str]:
         name: block_ratio(gradients.get(f"{name}_first") or []) for name in ("parameters", "inputs")
     }
     known = [f"{ratio:.2g} ({name})" for name, ratio in ratios.items() if ratio is not None]
-    return [f"gradient norm, first / last block at step 1: {', '.join(known)}"] if known else []
+    told = "gradient norm of the first block as a multiple of the last one's, at step 1"
+    return [f"{told}: {', '.join(known)}"] if known else []
 
 
 def block_ratio(norms: Sequence[float | None]) -> float | None:
@@ -131,6 +135,24 @@ def accuracy_lines(extrapolation: dict) -> list[str]:
         ]
         lines.append(f"{name} (L = {train_length}): {', '.join(entries)}")
     return lines
+
+
+def accuracy_at_ends(extrapolation: dict) -> list[str]:
+    """Accuracy, or exact match where there is any, at the train length and the longest one.
+
+    >>> accuracy_at_ends({"train_length": 64, "lengths": [64, 512], "accuracy": [0.5, 0.25]})
+    ['accuracy 50.0 % at L, 25.0 % at 8L']
+    """
+    lengths, train_length = extrapolation.get("lengths"), extrapolation.get("train_length")
+    if not lengths or not any(map(_known, extrapolation["accuracy"])):
+        return []
+    shares = extrapolation.get("exact") or extrapolation["accuracy"]
+    name = "exact match" if extrapolation.get("exact") else "accuracy"
+    told = [
+        f"{_percent(shares[lengths.index(length)])} at {context(length, train_length)}"
+        for length in sorted({train_length, max(lengths)})
+    ]
+    return [f"{name} {', '.join(told)}"]
 
 
 def context(length: int, train_length: int) -> str:

@@ -110,14 +110,15 @@ def test_options_that_a_new_choice_lacks_are_left_out() -> None:
     assert left_out(inner, ["pos=alibi"], Catalogue()) == ("pos@pos.inner=alibi",)
 
 
-def test_a_run_is_found_by_path_or_by_how_its_name_begins(tmp_path: Path) -> None:
+def test_a_run_is_found_by_path_by_how_its_name_begins_or_by_its_hash(tmp_path: Path) -> None:
     for name in ("pos=rope,seed=0-aa", "pos=rope,seed=1-bb", "pos=none,seed=0-cc"):
         (tmp_path / "study" / name).mkdir(parents=True)
         (tmp_path / "study" / name / "record.json").write_text("{}")
     wanted = tmp_path / "study" / "pos=none,seed=0-cc"
     assert find_run(str(wanted), tmp_path) == wanted
     assert find_run("pos=none", tmp_path) == wanted
-    with pytest.raises(UserError, match="2 runs begin so"):
+    assert find_run("cc", tmp_path) == wanted
+    with pytest.raises(UserError, match="2 runs are named so"):
         find_run("pos=rope", tmp_path)
     with pytest.raises(UserError, match="no run in"):
         find_run("pos=alibi", tmp_path)

@@ -1,5 +1,6 @@
 """Every run of a sweep has a true record, whatever its process did."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ class Said(Lines):
     """What is said, as a list."""
 
     def __init__(self, rows: Rows) -> None:
+        super().__init__(rows, io.StringIO())
         self.lines: list[str] = []
-        self.rows = rows
 
     def say(self, text: str) -> None:
         self.lines.append(text)

@@ -51,7 +51,7 @@ def record(**changes: Any) -> dict[str, Any]:
         },
         "gradients": {"parameters_first": None, "inputs_first": None},
         "extrapolation": None,
-        "timing": {"seconds": None, "tokens_per_second": None},
+        "timing": {"seconds": None, "tokens_per_second": None, "total_seconds": None},
         "environment": {"device": "cpu"},
     }
     return made | changes
@@ -80,7 +80,7 @@ def finished(**changes: Any) -> dict[str, Any]:
             "nll": [2.4, 2.3, 3.0, None, None],
             "retention": [0.9, 1.0, 0.6, None, None],
         },
-        "timing": {"seconds": 61.2, "tokens_per_second": 12300.0},
+        "timing": {"seconds": 61.2, "tokens_per_second": 12300.0, "total_seconds": 90.0},
     }
     return record() | done | changes
 

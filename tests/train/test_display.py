@@ -68,13 +68,14 @@ def test_the_stream_is_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     listener.start(made_up_run.record(), 0)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"{NAME}: started, 1,219,840 parameters, 40 steps of 1,024 tokens on cpu")
+    start = f"{NAME}\n  started, 1,219,840 parameters, 40 steps of 1,024 tokens on cpu\n"
+    assert err == start
 
 
 # plain lines
 
 
-def test_a_short_run_is_two_lines_without_control_codes() -> None:
+def test_a_short_run_is_a_line_and_the_block_that_a_terminal_gets() -> None:
     stream, clock = io.StringIO(), Clock()
     plain = Plain(FOLDER, stream, clock)
     plain.start(made_up_run.record(), 0)
@@ -82,12 +83,25 @@ def test_a_short_run_is_two_lines_without_control_codes() -> None:
     plain.message("evaluating at 8L")
     plain.finish(made_up_run.finished())
     text = stream.getvalue()
-    assert text.count("\n") == 2
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
-    end = text.splitlines()[1]
-    assert all(line.startswith(f"{NAME}: ") for line in text.splitlines())
-    for fact in ("done: healthy", "5.68 = ln V + 0.13", "2.312", "8L undefined", str(FOLDER)):
-        assert fact in end
+    name, start, *block = text.splitlines()
+    assert name == NAME
+    assert start.startswith("  started, ")
+    assert block == [f"  {line}" for line in summary_lines(made_up_run.finished(), FOLDER)]
+
+
+def test_one_of_many_names_itself_in_each_of_its_two_short_lines() -> None:
+    stream = io.StringIO()
+    plain = display(FOLDER, stream, brief=True)
+    plain.start(made_up_run.record(), 0)
+    made_up_run.train([plain], 1, 40)
+    plain.finish(made_up_run.finished())
+    start, end = stream.getvalue().splitlines()
+    assert start.startswith(f"{NAME}: started, ")
+    assert end == (
+        f"{NAME}: done: healthy; validation loss 2.312 nats; "
+        "accuracy 33.0 % at L, undefined at 8L; 1 min 30 s"
+    )
 
 
 def test_a_long_run_has_a_heartbeat_with_speed_and_time_left() -> None:
@@ -97,11 +111,11 @@ def test_a_long_run_has_a_heartbeat_with_speed_and_time_left() -> None:
     for step in range(1, 41):
         clock.now += 2.5
         plain.step(step, 3.0)
-    beats = stream.getvalue().splitlines()[1:]
+    beats = stream.getvalue().splitlines()[2:]
     assert beats == [
-        f"{NAME}: step 12 of 100, loss 3.000, 410 tokens/s, 3 min 40 s left",
-        f"{NAME}: step 24 of 100, loss 3.000, 410 tokens/s, 3 min 10 s left",
-        f"{NAME}: step 36 of 100, loss 3.000, 410 tokens/s, 2 min 40 s left",
+        "  step 12 of 100, loss 3.000, 410 tokens/s, 3 min 40 s left",
+        "  step 24 of 100, loss 3.000, 410 tokens/s, 3 min 10 s left",
+        "  step 36 of 100, loss 3.000, 410 tokens/s, 2 min 40 s left",
     ]
 
 
@@ -111,7 +125,7 @@ def test_what_takes_long_beside_training_is_said() -> None:
     plain.message("reading the corpus")
     clock.now += HEARTBEAT
     plain.message("counting the corpus")
-    assert stream.getvalue() == f"{NAME}: counting the corpus\n"
+    assert stream.getvalue() == "  counting the corpus\n"
 
 
 def test_a_folder_below_this_one_is_named_from_here(
@@ -172,10 +186,11 @@ def test_the_bar_goes_and_the_summary_stays() -> None:
     assert lines[at + 1 :] == [
         "  first loss 5.68 = ln V + 0.13",
         "  validation loss 2.312 nats (unigram 3.31, ln V 5.55)",
-        "  gradient norm, first / last block at step 1: 0.5 (parameters), 0.25 (inputs)",
+        "  gradient norm of the first block as a multiple of the last one's, at step 1: "
+        "0.5 (parameters), 0.25 (inputs)",
         "  accuracy by context (L = 64): "
         "L/2 31.0 %, L 33.0 %, 2L 25.0 %, 4L undefined, 8L undefined",
-        "  1 min 01 s of training at 12,300 tokens/s",
+        "  1 min 01 s of training at 12,300 tokens/s, 1 min 30 s with evaluation and all",
         f"  files in {FOLDER}",
         "  next: ablate report for the table, ablate board for the curves",
     ]
