@@ -116,6 +116,13 @@ def test_what_came_out_is_on_the_first_screen(page: Browser) -> None:
     assert "worse than" in claims
 
 
+@pytest.mark.parametrize("width", [1200, 1600])
+def test_the_results_are_not_cut_off(page: Browser, width: int) -> None:
+    resize(page, width, 900)
+    table = find(page, "#rows .scroll")
+    assert table.get_property("scrollWidth") <= table.get_property("clientWidth")
+
+
 def test_columns_sort_in_both_directions_with_undefined_last(page: Browser) -> None:
     heads = [head.text for head in page.find_elements("css selector", "#rows thead th")]
     loss = next(i for i, head in enumerate(heads) if head.startswith("val. loss"))

@@ -30,8 +30,8 @@ def lengths(view: View) -> Drawing | None:
     return Drawing(
         "length",
         "Accuracy and nll against context",
-        "Share of the same held-out targets predicted right, and their cross-entropy, with c tokens"
-        " of context, in train lengths L."
+        "Share of the same held-out targets predicted right, and nll = mean cross-entropy of the"
+        " targets, nats, with c tokens of context, in train lengths L."
         + (" Line: mean over seeds; bars: lowest and highest seed." if several else "")
         + " Crosses in the hatched zone: the scheme is undefined at that length, which is neither"
         " zero nor missing.",
