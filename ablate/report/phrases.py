@@ -1,12 +1,8 @@
-"""One contrast, count or sensitivity in words, from its numbers alone."""
-
-from collections.abc import Sequence
+"""One contrast or count in words, from its numbers alone."""
 
 from ablate.report.contrasts import Contrast, Judge
 from ablate.report.counts import Count
 from ablate.report.inference import FEWEST, seeds_needed
-from ablate.report.sensitivity import Sensitivity
-from ablate.report.statistics import Interval
 
 
 def amount(value: float, signed: bool = False) -> str:
@@ -201,18 +197,3 @@ def count_text(one: Count) -> str:
     if one.seeds < FEWEST:
         return f"{told}, but over {_few(one.seeds)}"
     return f"{told} {_tested(one.in_seeds, one.other_seeds, one.seeds, one.p_holm)}"
-
-
-def sensitivity_text(found: Sequence[Sensitivity]) -> str:
-    """Say which arms a wrong learning rate costs least and most."""
-    ordered = sorted(found, key=lambda one: one.value.mean or 0.0)
-    least, most = ordered[0], ordered[-1]
-    rates = f"over {', '.join(f'{rate:g}' for rate in least.rates)}"
-    told = f"what an lr costs that is not the best, on average {rates}: {least.arm}"
-    told += f" {_plus_minus(least.value)}"
-    return told + (f" to {most.arm} {_plus_minus(most.value)}" if most is not least else "")
-
-
-def _plus_minus(value: Interval) -> str:
-    half = "" if value.half_width is None else f" ±{amount(value.half_width)}"
-    return f"{amount(value.mean or 0.0)}{half} nats ({count_of(value.n, 'seed')})"

@@ -8,8 +8,8 @@ from ablate.report.choosing import Choice
 from ablate.report.contrasts import Contrast, Judge
 from ablate.report.counts import Count
 from ablate.report.ledger import Flag
-from ablate.report.phrases import count_of, sensitivity_text
-from ablate.report.sensitivity import Sensitivity
+from ablate.report.phrases import count_of
+from ablate.report.sensitivity import Sensitivity, sensitivity_text
 from ablate.report.sentences import KINDS, Sentence, of_contrasts, of_counts, of_few
 from ablate.report.settings import text
 
