@@ -3,6 +3,7 @@
 import math
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -172,9 +173,10 @@ def finish(result: dict[str, Any], status: str, error: str | None) -> None:
     """Note how the run ended, and how long it took with all that is not training."""
     result["status"], result["error"] = status, error
     timing, now = result["timing"], datetime.now(UTC)
-    if timing.get("finished") is None and timing.get("started") is not None:
-        spent = now - datetime.fromisoformat(timing["started"])
-        timing["total_seconds"] = (timing.get("total_seconds") or 0.0) + spent.total_seconds()
+    if timing.get("finished") is None:
+        with suppress(TypeError, ValueError):  # of a record that someone changed
+            spent = (now - datetime.fromisoformat(timing.get("started"))).total_seconds()
+            timing["total_seconds"] = (timing.get("total_seconds") or 0.0) + spent
     timing["finished"] = now.isoformat(timespec="seconds")
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from ablate import lock, record
 from ablate.identity import Identity
+from ablate.sweep.outcome import outcome
 from ablate.sweep.plan import Planned
 from ablate.sweep.pool import KILLED, Job
 from ablate.sweep.pool_display import Lines
@@ -16,6 +18,7 @@ from ablate.sweep.pool_events import Busy, Unrecorded
 from ablate.sweep.pool_foreman import Foreman
 from ablate.sweep.pool_launch import check_writable, shared_out
 from ablate.sweep.pool_rows import Rows
+from ablate.sweep.recording import finish
 from ablate.sweep.state import ended_since, stamp
 
 CONFIG = {
@@ -224,3 +227,24 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) 
         check_writable(tmp_path / "file" / "study")
     check_writable(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_record_that_says_running_is_believed_while_a_process_is_at_work(run: Planned) -> None:
+    put(run, "running")
+    assert outcome(run, {}).status == "interrupted"
+    with lock.hold(run.directory):
+        assert outcome(run, {}).status == "running"
+
+
+def test_the_whole_time_of_a_run_is_that_of_all_processes_that_worked_on_it() -> None:
+    began = datetime.now(UTC) - timedelta(seconds=90)
+    timing = {"started": began.isoformat(), "finished": None, "total_seconds": 30.0}
+    result = {"timing": timing}
+    finish(result, "interrupted", None)
+    assert timing["total_seconds"] == pytest.approx(120, abs=10)
+    before = timing["total_seconds"]
+    finish(result, "failed", "it had ended before")
+    assert timing["total_seconds"] == before
+    damaged = {"timing": {"started": "at noon", "finished": None, "total_seconds": None}}
+    finish(damaged, "failed", "killed")
+    assert damaged["timing"]["total_seconds"] is None
