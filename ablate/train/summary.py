@@ -143,9 +143,10 @@ def accuracy_at_ends(extrapolation: dict) -> list[str]:
     >>> accuracy_at_ends({"train_length": 64, "lengths": [64, 512], "accuracy": [0.5, 0.25]})
     ['accuracy 50.0 % at L, 25.0 % at 8L']
     """
-    lengths, train_length = extrapolation.get("lengths"), extrapolation.get("train_length")
+    lengths = extrapolation.get("lengths")
     if not lengths or not any(map(_known, extrapolation["accuracy"])):
         return []
+    train_length = extrapolation["train_length"]
     shares = extrapolation.get("exact") or extrapolation["accuracy"]
     name = "exact match" if extrapolation.get("exact") else "accuracy"
     told = [
