@@ -49,3 +49,8 @@ def is_held(directory: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def was_killed(status: str, directory: Path) -> bool:
+    """Whether a record says "running" of a run that no process of this machine is at any more."""
+    return status == "running" and not is_held(directory)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ablate.catalogue import nearest
 from ablate.config import shown
-from ablate.errors import UserError
+from ablate.errors import UserError, in_a_line
 
 Config = Mapping[str, Any]
 
@@ -47,8 +47,7 @@ def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
             text = str(error)
             raise UserError(text if text.startswith(f"{key}.") else f"{key}: {text}") from error
         except (Exception, SystemExit) as error:  # of a user's class; ours raise UserError
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise UserError(f"{key}: {name} cannot be made: {reason}") from error
+            raise UserError(f"{key}: {name} cannot be made: {in_a_line(error)}") from error
 
     return build_it
 
@@ -63,8 +62,7 @@ def locate(name: str, key: str) -> Any:
             f"{key}: {name}: no module {error.name} in the current folder or on the Python path"
         ) from error
     except (Exception, SystemExit) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(f"{key}: importing {module_name} fails: {reason}") from error
+        raise UserError(f"{key}: importing {module_name} fails: {in_a_line(error)}") from error
     if attribute not in vars(module):
         hint = nearest(attribute, vars(module))
         raise UserError(f"{key}: {module_name} has no {attribute}.{hint}")

@@ -13,7 +13,7 @@ from typing import Any
 
 from ablate import labels
 from ablate.errors import UserError
-from ablate.lock import is_held
+from ablate.lock import was_killed
 from ablate.record import FILE, read
 
 # Any of these makes a folder a run's. A folder with nothing to see in it, beside runs, is one too:
@@ -136,7 +136,7 @@ def _hollow(folder: Path) -> bool:
 def load(directory: Path) -> Run:
     """Read one run; what is wrong with its record is its `problem`."""
     record, problem = read(directory)
-    if record and record["status"] == "running" and not is_held(directory):
+    if record and was_killed(record["status"], directory):
         record = {**record, "status": "interrupted"}
         problem = problem or "its process was killed; the same command goes on"
     absolute = directory.absolute()

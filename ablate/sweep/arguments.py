@@ -133,6 +133,15 @@ def as_range(seeds: re.Match[str]) -> str:
     return f"seed=range({first},{last + 1})"
 
 
+def is_hydras(override: str) -> bool:
+    """Whether an override sets something of Hydra itself, such as its launcher.
+
+    >>> is_hydras("hydra/launcher=ray"), is_hydras("+hydra.job.name=x"), is_hydras("depth=6")
+    (True, True, False)
+    """
+    return override.lstrip("+").startswith("hydra")
+
+
 def check_value(flag: str, value: str) -> str:
     """The value of a flag; raises UserError where it is missing or unknown."""
     long = WITH_VALUE.get(flag) or MAYBE_VALUE[flag]

@@ -20,6 +20,7 @@ from ablate.bases import searchpath
 from ablate.compose import Composer
 from ablate.errors import UserError, in_a_line
 from ablate.mistakes import EXTRAS
+from ablate.sweep.arguments import is_hydras
 from ablate.sweep.plan import Planned
 from ablate.sweep.remote import here
 from ablate.sweep.state import say
@@ -80,7 +81,7 @@ def hand_over(launcher: Launcher, batch: Sequence[Planned], first: int) -> dict[
     A launcher raises where it cannot start, and as soon as it finds one of its workers gone. Raises
     UserError where none of the runs has begun.
     """
-    jobs = [[o for o in p.overrides if not o.lstrip("+").startswith("hydra")] for p in batch]
+    jobs = [[o for o in p.overrides if not is_hydras(o)] for p in batch]
     try:
         returned = launcher.launch(jobs, first)
     except Exception as error:

@@ -10,7 +10,7 @@ from typing import Any
 from ablate import record
 from ablate.compose import Composer
 from ablate.errors import UserError
-from ablate.sweep.arguments import Arguments, separate
+from ablate.sweep.arguments import Arguments, is_hydras, separate
 from ablate.sweep.changed import changes
 from ablate.sweep.help import help_text
 from ablate.sweep.outcome import count_statuses, summarise
@@ -72,7 +72,7 @@ def is_pooled(given: Arguments, plan: Sequence[Planned]) -> bool:
     Raises UserError where a launcher of Hydra would not heed run.timeout.
     """
     timed = any(planned.config["run"]["timeout"] is not None for planned in plan)
-    if any(word.lstrip("+").startswith("hydra") for word in given.overrides):
+    if any(map(is_hydras, given.overrides)):
         if timed:
             raise UserError(
                 "run.timeout: only ablate's own launcher heeds it; with hydra settings use the "

@@ -41,8 +41,7 @@ def outcome(planned: Planned, unrecorded: Mapping[str, str]) -> Outcome:
         status = "failed" if lost or planned.directory.exists() else NOT_STARTED
         return Outcome(planned, status, "", "", "", lost or problem or "did not start")
     loss, seconds = found["loss"]["validation"], found["timing"]["total_seconds"]
-    # A process that was killed left its record as it was.
-    killed = found["status"] == "running" and not lock.is_held(planned.directory)
+    killed = lock.was_killed(found["status"], planned.directory)
     return Outcome(
         planned,
         "interrupted" if killed else str(found["status"]),
