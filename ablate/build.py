@@ -6,13 +6,13 @@ from pathlib import Path
 
 import torch
 
+from ablate.config.parts import Config, locate, part
 from ablate.data.store import TokenizedCorpus, prepare
 from ablate.data.tasks import Task
 from ablate.errors import UserError
 from ablate.model.init import InitRecipe, initialise
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
-from ablate.parts import Config, locate, part
 from ablate.train.block_instruments import (
     AttentionInstrument,
     Instrument,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ablate
 from ablate.errors import UserError
-from ablate.stderr import endure
+from ablate.shell.stderr import endure
 
 HELP = """\
 Controlled ablations of small transformers: position schemes, norm placements, depth, warmup.
@@ -51,7 +51,7 @@ def under_torchrun() -> bool:
 
 def check(arguments: Sequence[str]) -> int:
     """Look at a cell before it is trained."""
-    from ablate.evaluate.command import main
+    from ablate.check.command import main
 
     return main(arguments)
 
@@ -65,35 +65,35 @@ def report(arguments: Sequence[str]) -> int:
 
 def diff(arguments: Sequence[str]) -> int:
     """Two runs or arms side by side."""
-    from ablate.report.diff import main
+    from ablate.diff.command import main
 
     return main(list(arguments))
 
 
 def listing(arguments: Sequence[str]) -> int:
     """What there is to choose."""
-    from ablate.listing import main
+    from ablate.listing.command import main
 
     return main(arguments)
 
 
 def board(arguments: Sequence[str]) -> int:
     """TensorBoard."""
-    from ablate.board import main
+    from ablate.board.command import main
 
     return main(list(arguments))
 
 
 def evaluate(arguments: Sequence[str]) -> int:
     """Measure a trained run again."""
-    from ablate.evaluate.again import main
+    from ablate.evaluate.command import main
 
     return main(arguments)
 
 
 def sample(arguments: Sequence[str]) -> int:
     """Continue a text with a trained run."""
-    from ablate.evaluate.sample import main
+    from ablate.sample.command import main
 
     return main(arguments)
 

@@ -20,12 +20,12 @@ import numpy as np
 import torch
 
 from ablate.build import build_instruments, build_model
-from ablate.catalogue import Catalogue
-from ablate.compose import Composer
+from ablate.config.catalogue import Catalogue
+from ablate.config.compose import Composer
+from ablate.config.parts import part
 from ablate.errors import UserError
 from ablate.model.init import initialise
 from ablate.model.transformer import token_loss
-from ablate.parts import part
 from ablate.train.instruments import GradientNorms
 
 REFERENCES = {

@@ -23,11 +23,11 @@ from typing import Any
 
 import torch
 
-from ablate.compose import Composer
-from ablate.sweep.pool_launch import LOADED
-from ablate.sweep.pool_server import start_server
-from ablate.sweep.run import Order, execute
-from ablate.sweep.state import stamp
+from ablate.config.compose import Composer
+from ablate.run.execute import Order, execute
+from ablate.run.state import stamp
+from ablate.sweep.pool.launch import LOADED
+from ablate.sweep.pool.server import start_server
 from ablate.train.listeners import Curves
 
 CHANCE = ("seconds", "tokens_per_second", "busy", "timing", "git")  # the time, and who commits

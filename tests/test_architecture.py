@@ -1,115 +1,186 @@
-"""Imports point down only, and nothing heavy is loaded before it is needed."""
+"""Imports point down, room by room, without a circle; nothing heavy is loaded before its time."""
 
 import ast
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from ablate.identity import NOT_IDENTITY
-from ablate.report.settings import CIRCUMSTANCES
+from ablate.config.identity import NOT_IDENTITY
+from ablate.report.runs.settings import CIRCUMSTANCES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "ablate"
 
-MAY_IMPORT = {
-    "model": {"ablate.model", "ablate.errors"},
-    "data": {"ablate.data", "ablate.errors"},
-    "train": {
-        "ablate.train",
-        "ablate.model",
-        "ablate.data",
-        "ablate.errors",
-        "ablate.first_loss",
-        "ablate.labels",
-        "ablate.lock",
-        "ablate.record",
-        "ablate.profile",
-    },
-    "report": {
-        "ablate.report",
-        "ablate.catalogue",
-        "ablate.record",
-        "ablate.labels",
-        "ablate.lock",
-        "ablate.errors",
-        "ablate.profile",
-    },
-    "diagnosis": {"ablate.diagnosis", "ablate.first_loss", "ablate.labels"},
+ROOMS: dict[str, set[str]] = {
+    "errors": set(),
+    "shell": {"errors"},
+    "config": {"errors"},
+    "record": {"errors"},
+    "judge": {"errors", "record"},
+    "model": {"errors"},
+    "data": {"errors"},
+    "train": {"errors", "record", "judge", "model", "data"},
+    "build": {"errors", "config", "model", "data", "train"},
     "evaluate": {
-        "ablate.record",
-        "ablate.catalogue",
-        "ablate.evaluate",
-        "ablate.build",
-        "ablate.model",
-        "ablate.data",
-        "ablate.errors",
-        "ablate.lock",
-        "ablate.train",
-        "ablate.compose",
-        "ablate.parser",
-        "ablate.profile",
-        "ablate.terminal",
+        *("errors", "shell", "config", "record", "judge", "model", "data", "train", "build"),
     },
+    "check": {
+        *("errors", "shell", "config", "record", "judge", "model", "data", "train", "build"),
+        "evaluate",
+    },
+    "run": {
+        *("errors", "shell", "config", "record", "judge", "model", "data", "train", "build"),
+        *("evaluate", "check"),
+    },
+    "sweep": {
+        *("errors", "shell", "config", "record", "judge", "model", "data", "train", "build"),
+        *("evaluate", "check", "run"),
+    },
+    "sample": {"errors", "shell", "model", "data", "evaluate"},
+    "report": {"errors", "shell", "config", "record", "judge"},
+    "diff": {"errors", "shell", "config", "record", "judge", "report"},
+    "listing": {"errors", "shell", "config"},
+    "board": {"errors", "shell"},
+    "cli": {
+        *("errors", "shell"),
+        *("sweep", "check", "evaluate", "sample", "report", "diff", "listing", "board"),
+    },
+    "__main__": {"cli"},
 }
-"""Folder → the parts of ablate that it may import."""
+"""Room → the rooms that it may import; all of them stand above it."""
 
-FOREIGN_TO = {
+INSIDE_REPORT = ("runs", "inference", "words", "text", "figures", "page")
+"""The rooms of the report: each imports itself and those before it."""
+
+FOREIGN = {
     "model": {"hydra", "omegaconf", "datasets", "rich", "numpy", "yaml"},
     "data": {"torch", "hydra", "omegaconf", "rich"},
     "report": {"torch", "hydra", "omegaconf", "datasets"},
-    "diagnosis": {"torch", "hydra", "omegaconf", "datasets", "numpy", "scipy"},
+    "diff": {"torch", "hydra", "omegaconf", "datasets"},
+    "record": {"torch", "hydra", "omegaconf", "datasets", "numpy", "scipy", "rich"},
+    "judge": {"torch", "hydra", "omegaconf", "datasets"},
+    "shell": {"torch", "hydra", "omegaconf", "datasets", "numpy", "scipy"},
 }
+"""Room → the packages that it does without."""
 
 
-def imported(path: Path) -> set[str]:
-    """Every module that a file imports, anywhere in it."""
-    names: set[str] = set()
+def files(folder: Path = PACKAGE) -> list[Path]:
+    return sorted(path for path in folder.rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that a file imports, anywhere in it; of ours the module and not the name."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-            if node.module == "ablate":
-                names |= {f"ablate.{alias.name}" for alias in node.names}
-    return names
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if module_path(name) else node.module
 
 
-def within(name: str, allowed: set[str]) -> bool:
-    return any(name == one or name.startswith(f"{one}.") for one in allowed)
+def module_path(name: str) -> Path | None:
+    """The file of a module of ours."""
+    place = PACKAGE.parent.joinpath(*name.split("."))
+    found = (place.with_suffix(".py"), place / "__init__.py")
+    return next((path for path in found if path.is_file()), None)
 
 
-@pytest.mark.parametrize("folder", sorted(MAY_IMPORT))
-def test_a_folder_imports_only_what_lies_below_it(folder: str) -> None:
-    files = list((PACKAGE / folder).rglob("*.py"))
-    assert files
+def room_of(name: str) -> str:
+    """The room of a module of ours: "ablate.report.runs.collect" stands in "report".
+
+    "" for the package itself, which has the version alone.
+    """
+    return (*name.split("."), "")[1]
+
+
+def test_every_room_is_in_the_table() -> None:
+    there = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in files()}
+    assert there - {"__init__"} == set(ROOMS)
+
+
+def test_the_table_points_down() -> None:
+    before: set[str] = set()
+    for room, below in ROOMS.items():
+        assert below <= before
+        before.add(room)
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_a_room_imports_only_what_lies_below_it(room: str) -> None:
+    own = files(PACKAGE / room) or [PACKAGE / f"{room}.py"]
     wrong = {
         f"{path.relative_to(PACKAGE)}: {name}"
-        for path in files
+        for path in own
         for name in imported(path)
-        if name.startswith("ablate.") and not within(name, MAY_IMPORT[folder])
+        if name.partition(".")[0] == "ablate" and room_of(name) not in {"", room, *ROOMS[room]}
     }
     assert not wrong
 
 
-@pytest.mark.parametrize("folder", sorted(FOREIGN_TO))
-def test_a_folder_keeps_clear_of_foreign_packages(folder: str) -> None:
+@pytest.mark.xfail(strict=False, reason="the rest of the move")
+@pytest.mark.parametrize("place", range(len(INSIDE_REPORT)))
+def test_the_rooms_of_the_report_point_down_too(place: int) -> None:
+    allowed = INSIDE_REPORT[: place + 1]
     wrong = {
         f"{path.relative_to(PACKAGE)}: {name}"
-        for path in (PACKAGE / folder).rglob("*.py")
+        for path in files(PACKAGE / "report" / INSIDE_REPORT[place])
         for name in imported(path)
-        if within(name, FOREIGN_TO[folder])
+        if name.startswith("ablate.report.") and name.split(".")[2] not in allowed
+    }
+    assert not wrong
+
+
+@pytest.mark.xfail(strict=False, reason="the rest of the move")
+def test_no_module_imports_itself_in_a_circle() -> None:
+    graph = {}
+    for path in files():
+        name = ".".join(("ablate", *path.relative_to(PACKAGE).with_suffix("").parts))
+        graph[name.removesuffix(".__init__")] = {
+            other for other in imported(path) if module_path(other) and other != "ablate"
+        }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_no_two_files_or_classes_have_one_name() -> None:
+    names = [path.name for path in files() if path.name not in ("__init__.py", "command.py")]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+    classes = [
+        node.name
+        for path in files()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert [name for name, count in Counter(classes).items() if count > 1] == []
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    for path in files():
+        if path.name == "__init__.py":
+            assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+@pytest.mark.parametrize("room", sorted(FOREIGN))
+def test_a_room_keeps_clear_of_foreign_packages(room: str) -> None:
+    wrong = {
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path in files(PACKAGE / room)
+        for name in imported(path)
+        if name.partition(".")[0] in FOREIGN[room]
     }
     assert not wrong
 
 
 def test_only_build_sees_both_configs_and_the_model() -> None:
-    both = {
-        path.name
-        for path in PACKAGE.rglob("*.py")
-        if "ablate.model.shape" in imported(path)
-        and {"ablate.config", "ablate.parts"} & imported(path)
-    }
+    both = set()
+    for path in files():
+        names = set(imported(path))
+        if "ablate.model.shape" in names and any(n.startswith("ablate.config") for n in names):
+            both.add(path.name)
     assert both == {"build.py"}
 
 

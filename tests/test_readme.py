@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ablate.catalogue import Catalogue
-from ablate.compose import Composer
-from ablate.config import flatten
+from ablate.config.catalogue import Catalogue
+from ablate.config.compose import Composer
+from ablate.config.schema import flatten
 from ablate.sweep.arguments import separate
 from ablate.sweep.command import names_sweeper
 from ablate.sweep.study_plan import StudyRuns

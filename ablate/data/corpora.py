@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ablate.data import files, hub, python_source
 from ablate.data.documents import Piece
-from ablate.data.files import Source, Stamp
+from ablate.data.files import Stamp, TextSource
 from ablate.data.tokenizers import SMALLEST_BPE, TOKENIZERS
 from ablate.errors import UserError
 
@@ -53,7 +53,7 @@ class Corpus(ABC):
 
 
 class Stdlib(Corpus):
-    """Source files of the running Python's standard library, without its tests."""
+    """TextSource files of the running Python's standard library, without its tests."""
 
     name = "stdlib"
 
@@ -142,7 +142,7 @@ class Hub(Corpus):
                 "corpus=hub needs corpus.dataset, say corpus.dataset=roneneldan/TinyStories"
             )
         self.name = name
-        self._rows = hub.Rows(name, dataset, subset, column, train, validation, revision, folder)
+        self._rows = hub.HubRows(name, dataset, subset, column, train, validation, revision, folder)
         self._document_start = document_start
 
     def stamp(self) -> Stamp:
@@ -157,7 +157,7 @@ class Hub(Corpus):
         return hub.documents(self._rows, self._document_start, say)
 
 
-def _stdlib() -> list[Source]:
+def _stdlib() -> list[TextSource]:
     root = Path(sysconfig.get_path("stdlib"))
     sources = [s for s in files.below(root, python_source.skip) if s.path.suffix == ".py"]
     if not sources:

@@ -14,7 +14,7 @@ CHUNK = 1 << 18  # characters of a piece at most; what one step of tokenising ho
 SNIFF = 1 << 13  # bytes looked at to tell a binary file in a folder
 
 
-class Source(NamedTuple):
+class TextSource(NamedTuple):
     """A file and its name in the corpus, which is its path below the folder that was asked for.
 
     A file that was only `found` in a folder may be left out; one that was named may not.
@@ -37,7 +37,7 @@ class Stamp(NamedTuple):
     size: int = 0
 
 
-def stamp(sources: Iterable[Source], *facts: object) -> Stamp:
+def stamp(sources: Iterable[TextSource], *facts: object) -> Stamp:
     """Path, size and modification time of every file, after `facts` about how they are read."""
     rows: list = list(facts)
     newest = size = 0
@@ -67,19 +67,19 @@ def walk(folder: Path, skip: Callable[[str], bool]) -> Iterator[Path]:
                 yield path
 
 
-def below(root: Path, skip: Callable[[str], bool] = is_hidden) -> list[Source]:
+def below(root: Path, skip: Callable[[str], bool] = is_hidden) -> list[TextSource]:
     """All files below a folder, named and sorted."""
     return named(root, dict.fromkeys(walk(root, skip), True))
 
 
-def named(root: Path, paths: dict[Path, bool]) -> list[Source]:
+def named(root: Path, paths: dict[Path, bool]) -> list[TextSource]:
     """Sources sorted by their names below `root`, so that no file system decides the order."""
     return sorted(
-        Source(path.relative_to(root).as_posix(), path, found) for path, found in paths.items()
+        TextSource(path.relative_to(root).as_posix(), path, found) for path, found in paths.items()
     )
 
 
-def expand(patterns: list[str]) -> list[Source]:
+def expand(patterns: list[str]) -> list[TextSource]:
     """Files behind paths, folders (all files below that are not hidden) and globs, each once.
 
     Raises UserError where there is none.

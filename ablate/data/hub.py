@@ -1,4 +1,4 @@
-"""Rows of data sets through `datasets`, with one quick answer where there is no network."""
+"""HubRows of data sets through `datasets`, with one quick answer where there is no network."""
 
 import queue
 import re
@@ -19,7 +19,7 @@ from ablate.errors import UserError
 PATIENCE = 3.0  # seconds to wait for the first answer of the hub
 
 
-class Rows(NamedTuple):
+class HubRows(NamedTuple):
     """Which rows of which data set, and of which corpus: `corpus` stands in messages."""
 
     corpus: str
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
 
 
 def documents(
-    rows: Rows, document_start: str | None, say: Callable[[str], None]
+    rows: HubRows, document_start: str | None, say: Callable[[str], None]
 ) -> Iterator[Piece]:
     """Documents of both splits; without a validation split the corpus is split by document."""
     loaded = _load(rows, say)
@@ -50,7 +50,7 @@ def documents(
 
 
 def _pieces(
-    rows: Rows, texts: Any, name: str, split: Split | None, document_start: str | None
+    rows: HubRows, texts: Any, name: str, split: Split | None, document_start: str | None
 ) -> Iterator[Piece]:
     begins = re.compile(document_start) if document_start else None
     number = 0
@@ -70,7 +70,7 @@ def _pieces(
             yield Piece(f"{name}/{number}", piece, split)
 
 
-def _column(rows: Rows, loaded: Any, split: str) -> Any:
+def _column(rows: HubRows, loaded: Any, split: str) -> Any:
     if split not in loaded:
         raise UserError(
             f"{rows.label} has no split {split}; it has {', '.join(loaded)}:"
@@ -87,7 +87,7 @@ def _column(rows: Rows, loaded: Any, split: str) -> Any:
     return loaded[split][rows.column]
 
 
-def _load(rows: Rows, say: Callable[[str], None]) -> Any:
+def _load(rows: HubRows, say: Callable[[str], None]) -> Any:
     """The splits of a data set, downloaded or from the cache of `datasets`; else UserError."""
     import datasets
 

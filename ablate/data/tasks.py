@@ -26,7 +26,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Source:
+class BatchSource:
     """What a task's tokens come from, so that runs can tell whether they learned from the same.
 
     The numbers of tokens are None where examples are drawn without end.
@@ -60,7 +60,7 @@ class Task(ABC):
 
     @property
     @abstractmethod
-    def source(self) -> Source:
+    def source(self) -> BatchSource:
         """What the tokens come from."""
 
     @property
@@ -119,11 +119,11 @@ class CorpusTask(Task):
         return self.corpus.vocabulary
 
     @property
-    def source(self) -> Source:
+    def source(self) -> BatchSource:
         """The corpus."""
         corpus = self.corpus
         sizes = len(corpus.train), len(corpus.validation)
-        return Source(corpus.name, corpus.sha256, corpus.vocabulary, *sizes)
+        return BatchSource(corpus.name, corpus.sha256, corpus.vocabulary, *sizes)
 
     def unigram(self) -> float:
         """Cross-entropy of the validation tokens under the training frequencies, in nats.

@@ -1,1 +1,1 @@
-"""What is measured on a trained or a fresh model beside its training curve."""
+"""The verb `evaluate`, and what is measured on a trained model: lengths, probes, shuffling."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ablate.data.generated.base import END, GeneratedTask
+from ablate.data.generated.generated_task import END, GeneratedTask
 from ablate.data.tasks import IGNORED, Batch
 from ablate.evaluate.extrapolation import retention
 from ablate.evaluate.resampling import DRAWS, Groups, resample

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 import yaml
 
-from ablate import record
 from ablate.build import Bench, build, build_corpus
-from ablate.catalogue import Catalogue, nearest
-from ablate.compose import Composer
+from ablate.config.catalogue import Catalogue, nearest
+from ablate.config.compose import Composer
 from ablate.errors import UserError
+from ablate.record import record
 from ablate.train import checkpoints
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ablate.build import Bench
-from ablate.data.generated.base import GeneratedTask
+from ablate.data.generated.generated_task import GeneratedTask
 from ablate.data.tasks import CorpusTask, Task
 from ablate.errors import UserError
 from ablate.evaluate.exact import exact_match

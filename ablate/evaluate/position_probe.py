@@ -29,7 +29,7 @@ WHERE = "layer 0 is the input of the first block, layer l the output of block l"
 
 
 @dataclass(frozen=True)
-class States:
+class LayerStates:
     """The stream at some tokens, float64 [tokens, width] by layer, with their places in their
     sequences, those places shuffled, and the numbers of the sequences, [tokens] each.
     """
@@ -84,8 +84,8 @@ def probe_positions(
 
 
 @torch.no_grad()
-def read_states(model: Transformer, task: Task) -> States | None:
-    """States of up to 96 held-out sequences; None where there are fewer than 8."""
+def read_states(model: Transformer, task: Task) -> LayerStates | None:
+    """LayerStates of up to 96 held-out sequences; None where there are fewer than 8."""
     random = np.random.default_rng(0)
     layers: list[list[Tensor]] = [[] for _ in range(len(model.blocks) + 1)]
     labels: list[np.ndarray] = []
@@ -108,7 +108,7 @@ def read_states(model: Transformer, task: Task) -> States | None:
         return None
     places, shuffled, numbers = torch.from_numpy(np.concatenate(labels, axis=1))
     whole = [torch.cat(layer) for layer in layers]
-    return States(whole, places.double(), shuffled.double(), numbers)
+    return LayerStates(whole, places.double(), shuffled.double(), numbers)
 
 
 @contextmanager

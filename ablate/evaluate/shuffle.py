@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ablate.data.generated.base import END, GeneratedTask
+from ablate.data.generated.generated_task import END, GeneratedTask
 from ablate.data.tasks import IGNORED, Batch, Task
 from ablate.evaluate.resampling import DRAWS, Groups, interval, resample
 from ablate.evaluate.windows import Check, score_batch

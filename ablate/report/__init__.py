@@ -1,1 +1,1 @@
-"""From a folder of records to tables. Reads records alone; imports no torch."""
+"""The verb `report`: from records to an answer. Imports no torch."""

@@ -11,15 +11,15 @@ from pathlib import Path
 from rich.console import Console
 
 from ablate.errors import UserError
-from ablate.report.analysis import Analysis, analyse
-from ablate.report.collect import Run, collect
-from ablate.report.machine import as_csv, as_json
+from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.options import SUFFIXES, parse
-from ablate.report.render import as_markdown, as_table
-from ablate.report.says import Section, sections
-from ablate.report.skipped import skipped
-from ablate.report.summary import outside, shown
-from ablate.report.tables import Table, build
+from ablate.report.runs.collect import Run, collect
+from ablate.report.runs.skipped import skipped
+from ablate.report.runs.tables import Table, build
+from ablate.report.text.machine import as_csv, as_json
+from ablate.report.text.render import as_markdown, as_table
+from ablate.report.words.heading import outside, shown
+from ablate.report.words.says import Section, sections
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def _html(report: Report) -> str:
 
 
 def _latex(report: Report) -> str:
-    from ablate.report.latex import as_latex
+    from ablate.report.text.latex import as_latex
 
     return as_latex(report.table)
 

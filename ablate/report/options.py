@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from ablate.errors import UserError
-from ablate.report.analysis import MARGIN
-from ablate.report.columns import COLUMNS
+from ablate.report.inference.analysis import MARGIN
+from ablate.report.runs.columns import COLUMNS
 
 FORMATS = ("table", "markdown", "csv", "json", "html", "latex")
 SUFFIXES = {
@@ -64,7 +64,7 @@ def _bind_descending(arguments: list[str]) -> list[str]:
     return joined
 
 
-class Parser(argparse.ArgumentParser):
+class ReportParser(argparse.ArgumentParser):
     """A parser that tells a mistake like every other, in a line and without the usage."""
 
     def error(self, message: str) -> NoReturn:
@@ -84,13 +84,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _parser() -> Parser:
+def _parser() -> ReportParser:
     width = max(len(column.key) for column in COLUMNS)
     columns = "\n".join(
         f"  {'*' if column.panel else ' '} {column.key:{width}}  {column.meaning}"
         for column in COLUMNS
     )
-    parser = Parser(
+    parser = ReportParser(
         "ablate report",
         description=DESCRIPTION,
         epilog=NOTES.format(columns=columns),

@@ -1,1 +1,1 @@
-"""The verb `run`: one run in its directory, and many of them."""
+"""The verb `run`: many runs, from arguments and studies to the pool and the clusters."""

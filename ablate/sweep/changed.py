@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ablate
-from ablate import record
 from ablate.errors import UserError
-from ablate.sweep.plan import Planned
-from ablate.sweep.state import FINISHED
-from ablate.version import git_version
+from ablate.record import record
+from ablate.record.version import git_version
+from ablate.run.state import FINISHED
+from ablate.sweep.plan import PlannedRun
 
 
-def changes(plan: Sequence[Planned]) -> list[str]:
+def changes(plan: Sequence[PlannedRun]) -> list[str]:
     """A line on the finished runs of other code, and one on those of another text, if any.
 
     A text counts as another where its files can be told or read within about a second.
@@ -45,7 +45,7 @@ def changes(plan: Sequence[Planned]) -> list[str]:
 AGAIN = "rerun=true repeats them."
 
 
-def finished_record(planned: Planned) -> dict[str, Any] | None:
+def finished_record(planned: PlannedRun) -> dict[str, Any] | None:
     """The record of a run that is finished and is not to be repeated."""
     found, _ = record.read(planned.directory)
     kept = found and found["status"] in FINISHED and not planned.config["rerun"]

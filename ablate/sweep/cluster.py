@@ -15,21 +15,23 @@ from hydra.errors import HydraException
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, RunMode
 
-from ablate import lock
-from ablate.bases import searchpath
-from ablate.compose import Composer
+from ablate.config.bases import searchpath
+from ablate.config.compose import Composer
+from ablate.config.mistakes import EXTRAS
 from ablate.errors import UserError, in_a_line
-from ablate.mistakes import EXTRAS
+from ablate.record import lock
+from ablate.run.state import say
 from ablate.sweep.arguments import is_hydras
-from ablate.sweep.plan import Planned
+from ablate.sweep.plan import PlannedRun
 from ablate.sweep.remote import here
-from ablate.sweep.state import say
 
 TRIES = 2
 POLL = 0.5  # seconds between two looks at runs that other workers hold
 
 
-def launch(plan: Sequence[Planned], composer: Composer, stop: Callable[[], bool]) -> dict[str, str]:
+def launch(
+    plan: Sequence[PlannedRun], composer: Composer, stop: Callable[[], bool]
+) -> dict[str, str]:
     """Do what is wanted of a plan; what failed without a record, by name, with the reason.
 
     `jobs=N` hands over N runs at a time and waits for them; else all at once, and how many of them
@@ -55,7 +57,7 @@ def launch(plan: Sequence[Planned], composer: Composer, stop: Callable[[], bool]
     return unrecorded
 
 
-def make_launcher(first: Planned, composer: Composer, stop: Callable[[], bool]) -> Launcher:
+def make_launcher(first: PlannedRun, composer: Composer, stop: Callable[[], bool]) -> Launcher:
     """The launcher that the overrides of a run name; its own files go to that run's study."""
     hydra = GlobalHydra.instance().hydra
     assert hydra is not None
@@ -75,7 +77,7 @@ def make_launcher(first: Planned, composer: Composer, stop: Callable[[], bool]) 
         raise UserError(f"hydra/launcher={chosen}: {in_a_line(error)}. {EXTRAS}") from error
 
 
-def hand_over(launcher: Launcher, batch: Sequence[Planned], first: int) -> dict[str, str]:
+def hand_over(launcher: Launcher, batch: Sequence[PlannedRun], first: int) -> dict[str, str]:
     """Launch some runs and wait for them; failures outside of a run, by name.
 
     A launcher raises where it cannot start, and as soon as it finds one of its workers gone. Raises
@@ -98,13 +100,13 @@ def broke(returned: JobReturn) -> bool:
     return returned.status is JobStatus.FAILED
 
 
-def wait_for(plan: Sequence[Planned], stop: Callable[[], bool]) -> None:
+def wait_for(plan: Sequence[PlannedRun], stop: Callable[[], bool]) -> None:
     """Wait until no process holds any of the runs: others go on where one worker is lost."""
     while not stop() and any(lock.is_held(planned.directory) for planned in plan):
         time.sleep(POLL)
 
 
-def lost(planned: Planned) -> bool:
+def lost(planned: PlannedRun) -> bool:
     """Whether a run came to no end, where nobody is at it any more.
 
     One that is still in a queue is handed over again with those: whichever job comes second finds
@@ -113,9 +115,9 @@ def lost(planned: Planned) -> bool:
     return planned.status() in ("running", None)
 
 
-def give_up(planned: Planned) -> None:
+def give_up(planned: PlannedRun) -> None:
     """Record that the workers of a run were lost."""
-    from ablate.sweep.recording import close_record
+    from ablate.run.recording import close_record
 
     why = f"the worker that ran it was lost, {TRIES} times"
     close_record(planned.config, planned.identity, planned.directory, "failed", why)

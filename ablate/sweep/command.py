@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ablate import record
-from ablate.compose import Composer
+from ablate.config.compose import Composer
 from ablate.errors import UserError
+from ablate.record import record
+from ablate.run.state import STOPPING, Tally, say
+from ablate.run.stop import Stop
 from ablate.sweep.arguments import Arguments, is_hydras, separate
 from ablate.sweep.changed import changes
 from ablate.sweep.help import help_text
 from ablate.sweep.outcome import count_statuses, summarise
-from ablate.sweep.plan import Planned, Product
-from ablate.sweep.pool_launch import launch, warm_up
-from ablate.sweep.state import STOPPING, Tally, say
-from ablate.sweep.stop import Stop
+from ablate.sweep.plan import PlannedRun, Product
+from ablate.sweep.pool.launch import launch, warm_up
 from ablate.sweep.study_plan import StudyRuns
 
 
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
     return summarise(plan, given, unrecorded, interrupted=stop.asked)
 
 
-def is_pooled(given: Arguments, plan: Sequence[Planned]) -> bool:
+def is_pooled(given: Arguments, plan: Sequence[PlannedRun]) -> bool:
     """Whether ablate's own pool does the runs, and not this process or a launcher of Hydra.
 
     Raises UserError where a launcher of Hydra would not heed run.timeout.
@@ -103,7 +103,7 @@ def show(given: Arguments, composer: Composer) -> int:
 
 def start(given: Arguments, stop: Stop, tally: Tally) -> None:
     """Do all runs through Hydra; raises KeyboardInterrupt where they were stopped."""
-    from ablate.sweep.job import job
+    from ablate.run.job import job
 
     hand_to_hydra(given, lambda config: job(config, stop, tally))
 
@@ -112,7 +112,7 @@ def hand_to_hydra(given: Arguments, task: Callable[[Any], Any]) -> int:
     """Call Hydra's main with the command line in the order that it can read."""
     import hydra
 
-    from ablate.catalogue import config_folder
+    from ablate.config.catalogue import config_folder
 
     def ablate(config: Any) -> Any:
         return task(config)
@@ -124,10 +124,10 @@ def hand_to_hydra(given: Arguments, task: Callable[[Any], Any]) -> int:
     return 0
 
 
-def already_done(plan: Sequence[Planned], given: Arguments) -> int:
+def already_done(plan: Sequence[PlannedRun], given: Arguments) -> int:
     """Say that there is nothing to do, and how to do it anyway."""
     if len(plan) == 1:
-        from ablate.train.summary import summary_lines
+        from ablate.run.summary import summary_lines
 
         found, _ = record.read(plan[0].directory)
         # A finished record that someone cut or changed may lack what a summary tells.

@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from ablate.catalogue import COMPONENTS, PRESETS, STUDIES, Catalogue
-from ablate.config import flatten, shown
+from ablate.config.catalogue import COMPONENTS, PRESETS, STUDIES, Catalogue
+from ablate.config.schema import flatten, shown
 
 HEAD = """\
 Train one model, or with -m a sweep of them, and record what comes out.

@@ -4,21 +4,21 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ablate import lock, record
+from ablate.record import lock, record
+from ablate.run.state import say
+from ablate.run.summary import duration
 from ablate.sweep.arguments import Arguments
-from ablate.sweep.plan import Planned
-from ablate.sweep.state import say
-from ablate.train.summary import duration
+from ablate.sweep.plan import PlannedRun
 
 NOT_STARTED = "not started"
 UNFINISHED = ("failed", "interrupted", "running", NOT_STARTED)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EndedRun:
     """A run as it was left."""
 
-    planned: Planned
+    planned: PlannedRun
     status: str
     label: str
     loss: str
@@ -33,16 +33,16 @@ class Outcome:
 HEADING = ("status", "label", "val. loss", "time", "run")
 
 
-def outcome(planned: Planned, unrecorded: Mapping[str, str]) -> Outcome:
+def outcome(planned: PlannedRun, unrecorded: Mapping[str, str]) -> EndedRun:
     """Read what became of a run; `unrecorded` has failures that its record does not tell."""
     found, problem = record.read(planned.directory)
     lost = unrecorded.get(planned.identity.name)
     if found is None or lost:
         status = "failed" if lost or planned.directory.exists() else NOT_STARTED
-        return Outcome(planned, status, "", "", "", lost or problem or "did not start")
+        return EndedRun(planned, status, "", "", "", lost or problem or "did not start")
     loss, seconds = found["loss"]["validation"], found["timing"]["total_seconds"]
     killed = lock.was_killed(found["status"], planned.directory)
-    return Outcome(
+    return EndedRun(
         planned,
         "interrupted" if killed else str(found["status"]),
         found["label"] or "",
@@ -53,7 +53,7 @@ def outcome(planned: Planned, unrecorded: Mapping[str, str]) -> Outcome:
 
 
 def summarise(
-    plan: Sequence[Planned],
+    plan: Sequence[PlannedRun],
     given: Arguments,
     unrecorded: Mapping[str, str],
     *,

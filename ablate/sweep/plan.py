@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ablate.compose import Composer
+from ablate.config.compose import Composer
+from ablate.config.identity import Identity
 from ablate.errors import UserError
-from ablate.identity import Identity
+from ablate.run.state import is_wanted, say, status_on_disk
 from ablate.sweep.arguments import Arguments
-from ablate.sweep.state import is_wanted, say, status_on_disk
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedRun:
     """A checked run that has not started yet."""
 
     overrides: list[str]
@@ -37,30 +37,30 @@ class Product:
     given: Arguments
     composer: Composer
 
-    def plan(self) -> list[Planned]:
+    def plan(self) -> list[PlannedRun]:
         """Compose and check every run; equal runs appear once."""
         jobs = self.composer.jobs(self.given.overrides, sweep=self.given.multirun)
         return compose_all(jobs, self.composer)
 
-    def settle(self, plan: list[Planned]) -> list[Planned]:
+    def settle(self, plan: list[PlannedRun]) -> list[PlannedRun]:
         """Raise UserError for a run whose objects cannot be made, before any folder is."""
         for _, error in refused([planned for planned in plan if planned.wanted()]):
             raise error
         return plan
 
 
-def compose_all(jobs: Sequence[list[str]], composer: Composer) -> list[Planned]:
+def compose_all(jobs: Sequence[list[str]], composer: Composer) -> list[PlannedRun]:
     """Compose and check runs; equal ones appear once."""
-    plan: dict[Path, Planned] = {}
+    plan: dict[Path, PlannedRun] = {}
     with composer.session():
         for job in jobs:
             config, identity = composer.one(job)
             directory = Path(config["outputs"]) / config["study"] / identity.name
-            plan.setdefault(directory, Planned(job, config, identity, directory))
+            plan.setdefault(directory, PlannedRun(job, config, identity, directory))
     return list(plan.values())
 
 
-def refused(plan: Sequence[Planned]) -> Iterator[tuple[str, UserError]]:
+def refused(plan: Sequence[PlannedRun]) -> Iterator[tuple[str, UserError]]:
     """The arms whose objects cannot be made, and why; raises UserError for a faulty corpus."""
     from ablate import build
     from ablate.evaluate.lengths import check_lengths

@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ablate.compose import register
+from ablate.config.compose import register
 
 
 class RemoteJob:
@@ -27,8 +27,8 @@ class RemoteJob:
 
     def __call__(self, config: DictConfig) -> float | None:
         """Do the run; None where its worker was asked to stop, which its record then says."""
-        from ablate.sweep.job import job
-        from ablate.sweep.stop import Stop
+        from ablate.run.job import job
+        from ablate.run.stop import Stop
 
         if self.stop:  # the launcher did not send it anywhere
             return job(config, self.stop, None)

@@ -13,15 +13,15 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from ablate import record
-from ablate.compose import Composer
+from ablate.config.compose import Composer
 from ablate.errors import UserError
+from ablate.record import record
+from ablate.run.state import say
+from ablate.run.stop import Stop
 from ablate.sweep.arguments import Arguments
 from ablate.sweep.command import hand_to_hydra, is_pooled, names_launcher
 from ablate.sweep.plan import compose_all, refused
 from ablate.sweep.remote import here
-from ablate.sweep.state import say
-from ablate.sweep.stop import Stop
 
 SHOWN = 5
 HYDRAS = ("hydra/sweeper", "hydra/launcher", "hydra.sweeper", "hydra.launcher")
@@ -40,7 +40,7 @@ class Trials:
 
         The bound keeps a sweeper that models the scores from being led by one that blew up.
         """
-        from ablate.sweep.job import job
+        from ablate.run.job import job
 
         value = job(config, self.stop, None)
         found, problem = record.read(Path(HydraConfig.get().runtime.output_dir))

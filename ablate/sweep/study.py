@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from ablate.catalogue import STUDIES, Catalogue, nearest
-from ablate.compose import Composer
-from ablate.config import flatten, shown
+from ablate.config.catalogue import STUDIES, Catalogue, nearest
+from ablate.config.compose import Composer
+from ablate.config.identity import Identity
+from ablate.config.schema import flatten, shown
 from ablate.errors import UserError
-from ablate.identity import Identity
 from ablate.sweep.arguments import SEEDS, as_range
 
 KEYS = ("settings", "arms", "grid", "seeds", "skip")

@@ -7,23 +7,23 @@ from typing import Any
 
 import yaml
 
-from ablate.catalogue import nearest
-from ablate.compose import Composer
-from ablate.config import flatten
+from ablate.config.catalogue import nearest
+from ablate.config.compose import Composer
+from ablate.config.schema import flatten
 from ablate.errors import UserError
+from ablate.run.state import say
 from ablate.sweep.arguments import Arguments
-from ablate.sweep.plan import Planned, compose_all, refused
-from ablate.sweep.state import say
+from ablate.sweep.plan import PlannedRun, compose_all, refused
 from ablate.sweep.study import Study, find, read
 
 FILE = "study.yaml"
 
 
 @dataclass(frozen=True)
-class Skipped:
+class LeftOutRun:
     """A run that is left out."""
 
-    planned: Planned
+    planned: PlannedRun
     because: str
 
 
@@ -34,7 +34,7 @@ class StudyRuns:
         self.given, self.composer = given, composer
         self.study = read(find(given.study or "", composer.catalogue))
 
-    def plan(self) -> list[Planned]:
+    def plan(self) -> list[PlannedRun]:
         """Compose and check every run that no rule leaves out; equal runs appear once.
 
         A rule that leaves out nothing is told: its value may be misspelt.
@@ -46,7 +46,7 @@ class StudyRuns:
                 say(f"{self.study.path}: skip: no run has {rule}")
         return kept
 
-    def settle(self, plan: list[Planned]) -> list[Planned]:
+    def settle(self, plan: list[PlannedRun]) -> list[PlannedRun]:
         """Leave out what cannot be built, say what is left out, and note it beside the runs."""
         left, unfit = leave_out(plan)
         skipped = [*self.by_rule, *unfit]
@@ -54,11 +54,13 @@ class StudyRuns:
         note(self.study, self.given, left, skipped)
         return left
 
-    def _everything(self) -> list[Planned]:
+    def _everything(self) -> list[PlannedRun]:
         return compose_all(self.study.jobs(self.composer, self.given.overrides), self.composer)
 
 
-def divide(study: Study, everything: Sequence[Planned]) -> tuple[list[Planned], list[Skipped]]:
+def divide(
+    study: Study, everything: Sequence[PlannedRun]
+) -> tuple[list[PlannedRun], list[LeftOutRun]]:
     """The runs of a study, and those that its rules leave out.
 
     Raises UserError where a rule names a key that no run has, or where nothing is left.
@@ -68,12 +70,12 @@ def divide(study: Study, everything: Sequence[Planned]) -> tuple[list[Planned], 
         raise UserError(
             f"{study.path}: skip: {unknown[0]}: no run has this key.{nearest(unknown[0], known)}"
         )
-    kept: list[Planned] = []
-    skipped: list[Skipped] = []
+    kept: list[PlannedRun] = []
+    skipped: list[LeftOutRun] = []
     for planned in everything:
         rule = next((r for r in study.rules if r.holds(planned.config, planned.identity)), None)
         if rule:
-            skipped.append(Skipped(planned, rule.because))
+            skipped.append(LeftOutRun(planned, rule.because))
         else:
             kept.append(planned)
     if not kept:
@@ -81,7 +83,7 @@ def divide(study: Study, everything: Sequence[Planned]) -> tuple[list[Planned], 
     return kept, skipped
 
 
-def leave_out(plan: Sequence[Planned]) -> tuple[list[Planned], list[Skipped]]:
+def leave_out(plan: Sequence[PlannedRun]) -> tuple[list[PlannedRun], list[LeftOutRun]]:
     """The runs that can be built, and those whose parts do not go together, with the reason.
 
     A run is left out only where each of its settings is built in another run of the plan: then none
@@ -91,16 +93,16 @@ def leave_out(plan: Sequence[Planned]) -> tuple[list[Planned], list[Skipped]]:
     errors = dict(refused(wanted))
     good = [p for p in plan if p.identity.arm not in errors]
     built = {text for planned in good for text in planned.overrides}
-    skipped: list[Skipped] = []
+    skipped: list[LeftOutRun] = []
     for planned in plan:
         if error := errors.get(planned.identity.arm):
             if not set(planned.overrides) <= built:
                 raise error
-            skipped.append(Skipped(planned, str(error)))
+            skipped.append(LeftOutRun(planned, str(error)))
     return good, skipped
 
 
-def tell(skipped: Sequence[Skipped]) -> None:
+def tell(skipped: Sequence[LeftOutRun]) -> None:
     """Say what is left out and why, a line a reason."""
     for because, names in by_reason(skipped).items():
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -108,7 +110,7 @@ def tell(skipped: Sequence[Skipped]) -> None:
         say(f"left out: {runs} ({', '.join(names[:3])}{more}): {because}")
 
 
-def by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
+def by_reason(skipped: Sequence[LeftOutRun]) -> dict[str, list[str]]:
     """The names of the runs that are left out, by reason."""
     found: dict[str, list[str]] = {}
     for one in skipped:
@@ -117,7 +119,7 @@ def by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
 
 
 def note(
-    study: Study, given: Arguments, plan: Sequence[Planned], skipped: Sequence[Skipped]
+    study: Study, given: Arguments, plan: Sequence[PlannedRun], skipped: Sequence[LeftOutRun]
 ) -> None:
     """Note in the study's folder what was asked, of which runs, and what was left out and why."""
     content: dict[str, Any] = {

@@ -9,19 +9,19 @@ from typing import Any
 import torch
 
 from ablate.build import build, build_corpus, pick_device
-from ablate.compose import Composer
+from ablate.config.compose import Composer
 from ablate.errors import UserError, in_a_line
-from ablate.lock import Busy
+from ablate.record.lock import Busy
+from ablate.run.execute import Order, execute
+from ablate.run.hydra_files import write_hydra_files
+from ablate.run.job import listeners
+from ablate.run.state import say, stamp
+from ablate.run.stop import Stop
+from ablate.run.trainer import make_trainer
 from ablate.sweep import command
 from ablate.sweep.arguments import Arguments, separate
-from ablate.sweep.hydra_files import write_hydra_files
-from ablate.sweep.job import listeners
 from ablate.sweep.outcome import summarise
-from ablate.sweep.plan import Planned, Product
-from ablate.sweep.run import Order, execute
-from ablate.sweep.state import say, stamp
-from ablate.sweep.stop import Stop
-from ablate.sweep.trainer import make_trainer
+from ablate.sweep.plan import PlannedRun, Product
 from ablate.train.distributed import Processes, Several, Spread
 from ablate.train.loop import Stopped
 from ablate.train.meeting import Failed, Meeting
@@ -63,7 +63,7 @@ def lead(arguments: Sequence[str], meeting: Meeting) -> int:
     return summarise([planned], given, {}, interrupted=planned.status() == "interrupted")
 
 
-def the_run(asked_for: Product, size: int) -> Planned:
+def the_run(asked_for: Product, size: int) -> PlannedRun:
     """The one run of a command line; raises UserError where several processes cannot do it."""
     if asked_for.given.multirun or asked_for.given.study:
         raise UserError(
@@ -101,7 +101,7 @@ def take_device(name: str) -> None:
         torch.cuda.set_device(local)
 
 
-def run(planned: Planned, given: Arguments, meeting: Meeting, asked: Stop) -> None:
+def run(planned: PlannedRun, given: Arguments, meeting: Meeting, asked: Stop) -> None:
     """The first process's part, which is all of `ablate run` but the others' rows."""
     config, directory = planned.config, planned.directory
     order = Order(config, planned.identity, directory, stamp(directory))

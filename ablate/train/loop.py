@@ -21,7 +21,7 @@ from ablate.train.distributed import Processes
 from ablate.train.gradient import Passes
 from ablate.train.instruments import GradientNorms, norm_of
 from ablate.train.listeners import Listener
-from ablate.train.memory import Progress
+from ablate.train.memory import TrainingMemory
 from ablate.train.precision import Precision
 from ablate.train.schedules import Schedule
 
@@ -81,7 +81,7 @@ class Trainer:
             seed=settings.seed,
             compiled=settings.compiled,
         )
-        self.progress = Progress()
+        self.progress = TrainingMemory()
         self._started = time.perf_counter()
 
     def restore(self) -> int:
@@ -92,7 +92,7 @@ class Trainer:
             return 0
         try:
             self.processes.spread.load(self.model, self.optimizer, state)
-            self.progress = Progress(**state["progress"])
+            self.progress = TrainingMemory(**state["progress"])
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
             raise UserError(
                 f"{checkpoints.NAME} is not of this model (another corpus or version made it?); "

@@ -7,7 +7,7 @@ from ablate.train.block_instruments import Reading
 
 
 @dataclass
-class Progress:
+class TrainingMemory:
     """What has happened so far; part of the checkpoint, so that a resumed run forgets nothing.
 
     `seconds` is time on the clock since the first step, `busy` the part spent in optimiser steps.

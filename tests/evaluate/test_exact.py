@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ablate.data.generated.arithmetic import Addition, Parity
-from ablate.data.generated.base import ASK, END, OWN, GeneratedTask
+from ablate.data.generated.generated_task import ASK, END, OWN, GeneratedTask
 from ablate.data.generated.recall import Passkey
 from ablate.data.generated.strings import Copy, Sort
 from ablate.evaluate.exact import counted, exact_match

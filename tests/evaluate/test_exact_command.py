@@ -11,14 +11,14 @@ from tests.conftest import TINY, Command, later_wins
 
 OWN_TASK = """
 import numpy as np
-from ablate.data.generated.base import OWN, Example, GeneratedTask, Layout, asked
+from ablate.data.generated.generated_task import OWN, Example, GeneratedTask, ExampleLayout, asked
 
 
 class Longest(GeneratedTask):
     name = "longest"
 
     def __init__(self, *, symbols: int, **sizes: int) -> None:
-        layout, options = Layout(fixed=1, each=1, smallest=1), {"symbols": symbols}
+        layout, options = ExampleLayout(fixed=1, each=1, smallest=1), {"symbols": symbols}
         super().__init__(layout=layout, words=symbols, options=options, **sizes)
 
     def example(self, size: int, random: np.random.Generator) -> Example:

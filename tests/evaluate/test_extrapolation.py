@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ablate.config import PROTOCOLS
+from ablate.config.schema import PROTOCOLS
 from ablate.data.lm import LanguageModelling
 from ablate.data.mlm import MaskedLanguageModelling
 from ablate.data.store import TokenizedCorpus

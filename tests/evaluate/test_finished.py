@@ -7,12 +7,10 @@ import pytest
 import torch
 
 from ablate import cli
-from ablate.catalogue import Catalogue
+from ablate.config.catalogue import Catalogue
 from ablate.errors import UserError
-from ablate.evaluate.again import add
+from ablate.evaluate.command import add
 from ablate.evaluate.finished import find_run, left_out
-from ablate.evaluate.sample import generate
-from ablate.lock import hold
 from ablate.model.init import initialise
 from ablate.model.normalizers import LayerNorm
 from ablate.model.placement.rows import Pre
@@ -21,6 +19,8 @@ from ablate.model.recipes import TorchInit
 from ablate.model.residual import ResidualRule
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
+from ablate.record.lock import hold
+from ablate.sample.command import generate
 from tests.conftest import TINY, Command
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ablate.config import PROTOCOLS as NAMES
-from ablate.config import RANGES
+from ablate.config.schema import PROTOCOLS as NAMES
+from ablate.config.schema import RANGES
 from ablate.data.mlm import MaskedLanguageModelling
 from ablate.evaluate.protocols import PROTOCOLS, lay_stretches
 from tests.evaluate.test_extrapolation import PERIODIC, Teller, measure

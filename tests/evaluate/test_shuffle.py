@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ablate.data.generated.base import END
+from ablate.data.generated.generated_task import END
 from ablate.data.lm import LanguageModelling
 from ablate.data.mlm import MaskedLanguageModelling
 from ablate.data.tasks import IGNORED, Batch, CorpusTask

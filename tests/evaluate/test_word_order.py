@@ -10,9 +10,9 @@ import torch
 import yaml
 
 from ablate.build import Bench, build
-from ablate.catalogue import config_folder
-from ablate.compose import Composer
-from ablate.data.generated.base import OWN
+from ablate.config.catalogue import config_folder
+from ablate.config.compose import Composer
+from ablate.data.generated.generated_task import OWN
 from ablate.data.generated.sentences import NOUNS
 from tests.conftest import TINY, Command, later_wins
 

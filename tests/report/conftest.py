@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ablate.report.collect import Run
+from ablate.report.runs.collect import Run
 
 LENGTHS = [32, 64, 128, 256, 512]
 POSITIONS = {

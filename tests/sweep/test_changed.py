@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ablate import record
-from ablate.catalogue import config_folder
-from ablate.compose import Composer
+from ablate.config.catalogue import config_folder
+from ablate.config.compose import Composer
 from ablate.data.store import fingerprint
+from ablate.record import record
 from ablate.sweep import changed
 from ablate.sweep.arguments import separate
-from ablate.sweep.plan import Planned, Product
+from ablate.sweep.plan import PlannedRun, Product
 from tests.conftest import Command
 
 GIT = "0123456789ab"
 
 
 @pytest.fixture
-def finished(tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch) -> list[Planned]:
+def finished(tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch) -> list[PlannedRun]:
     """Four runs done by this code on this text."""
     monkeypatch.setattr(changed, "git_version", lambda: GIT)
     own = tmp_path / "own.txt"
@@ -31,7 +31,9 @@ def finished(tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch) -> li
     return plan
 
 
-def rewrite(planned: Planned, *, sha256: str | None, git: str = GIT, status: str = "done") -> None:
+def rewrite(
+    planned: PlannedRun, *, sha256: str | None, git: str = GIT, status: str = "done"
+) -> None:
     planned.directory.mkdir(parents=True, exist_ok=True)
     environment = {"ablate": changed.ablate.__version__, "git": git}
     corpus = {"name": "text", "sha256": sha256}
@@ -39,15 +41,15 @@ def rewrite(planned: Planned, *, sha256: str | None, git: str = GIT, status: str
     record.write(planned.directory, {**content, "environment": environment, "corpus": corpus})
 
 
-def sha_of(planned: Planned) -> str:
+def sha_of(planned: PlannedRun) -> str:
     return json.loads((planned.directory / "record.json").read_text())["corpus"]["sha256"]
 
 
-def test_nothing_is_said_of_runs_of_this_code_on_this_text(finished: list[Planned]) -> None:
+def test_nothing_is_said_of_runs_of_this_code_on_this_text(finished: list[PlannedRun]) -> None:
     assert changed.changes(finished) == []
 
 
-def test_other_code_is_told_with_how_many_and_which(finished: list[Planned]) -> None:
+def test_other_code_is_told_with_how_many_and_which(finished: list[PlannedRun]) -> None:
     sha256 = sha_of(finished[0])
     for planned in finished[:3]:
         rewrite(planned, git="ffff", sha256=sha256)
@@ -60,14 +62,14 @@ def test_other_code_is_told_with_how_many_and_which(finished: list[Planned]) -> 
     assert "rerun=true" in line
 
 
-def test_another_text_is_told(finished: list[Planned], tmp_path: Path) -> None:
+def test_another_text_is_told(finished: list[PlannedRun], tmp_path: Path) -> None:
     (tmp_path / "own.txt").write_text("another text\n" * 100)
     (line,) = changed.changes(finished)
     assert "another text of corpus=text: 4 runs" in line
 
 
 def test_a_run_to_be_repeated_and_a_text_that_is_gone_are_no_news(
-    finished: list[Planned], tmp_path: Path
+    finished: list[PlannedRun], tmp_path: Path
 ) -> None:
     (tmp_path / "own.txt").unlink()
     assert changed.changes(finished) == []
@@ -96,7 +98,7 @@ def test_a_large_text_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_command_says_it_and_does_nothing(
-    ablate: Command, finished: list[Planned], tmp_path: Path
+    ablate: Command, finished: list[PlannedRun], tmp_path: Path
 ) -> None:
     line = ("-m", "seed=range(4)", "corpus=text", f"corpus.files={tmp_path}/own.txt")
     done = ablate("run", *line, f"outputs={tmp_path}/out")

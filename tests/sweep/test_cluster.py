@@ -15,13 +15,13 @@ import pytest
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 
-from ablate import record
 from ablate.cli import main
-from ablate.compose import Composer
+from ablate.config.compose import Composer
 from ablate.errors import UserError
+from ablate.record import record
 from ablate.sweep import cluster, remote
 from ablate.sweep.arguments import separate
-from ablate.sweep.plan import Planned, Product
+from ablate.sweep.plan import PlannedRun, Product
 from tests.conftest import TINY, Command, later_wins
 
 RUN = (*TINY, "log.every=4", "evaluate.windows=4", "evaluate.batches=2", "threads=1")
@@ -33,7 +33,7 @@ class Scripted:
     def __init__(self, *script: list[str | Exception]) -> None:
         self.script = list(script)
         self.batches: list[int] = []
-        self.plan: list[Planned] = []
+        self.plan: list[PlannedRun] = []
 
     def launch(self, jobs: list[list[str]], first: int) -> list[JobReturn]:
         self.batches.append(len(jobs))
@@ -49,9 +49,9 @@ class Scripted:
         return returned
 
 
-def write(planned: Planned, status: str) -> None:
+def write(planned: PlannedRun, status: str) -> None:
     planned.directory.mkdir(parents=True, exist_ok=True)
-    from ablate.sweep.recording import first_record
+    from ablate.run.recording import first_record
 
     found = first_record(planned.config, planned.identity)
     record.write(planned.directory, {**found, "status": status})

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ablate import record
-from ablate.catalogue import STUDIES, Catalogue
 from ablate.cli import main
-from ablate.compose import Composer
+from ablate.config.catalogue import STUDIES, Catalogue
+from ablate.config.compose import Composer
 from ablate.errors import UserError
+from ablate.record import record
 from ablate.sweep import study_plan
 from ablate.sweep.arguments import separate
-from ablate.sweep.plan import Planned, Product
+from ablate.sweep.plan import PlannedRun, Product
 from ablate.sweep.study import read
 from ablate.sweep.study_plan import StudyRuns
 from tests.conftest import TINY
@@ -33,12 +33,12 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
-def planned(*words: str) -> list[Planned]:
+def planned(*words: str) -> list[PlannedRun]:
     given = separate(["--study", *words])
     return StudyRuns(given, Composer(given.folders)).plan()
 
 
-def names(plan: list[Planned]) -> set[str]:
+def names(plan: list[PlannedRun]) -> set[str]:
     return {p.identity.name for p in plan}
 
 

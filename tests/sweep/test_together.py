@@ -15,11 +15,11 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from ablate.compose import Composer
+from ablate.config.compose import Composer
 from ablate.errors import UserError
+from ablate.run.stop import Stop
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Product
-from ablate.sweep.stop import Stop
 from ablate.sweep.together import take_device, the_run
 from ablate.train.distributed import Several
 from ablate.train.loop import Stopped

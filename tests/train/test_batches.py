@@ -11,8 +11,8 @@ import torch
 import yaml
 
 from ablate.build import build_model, build_task
-from ablate.catalogue import config_folder
-from ablate.compose import Composer
+from ablate.config.catalogue import config_folder
+from ablate.config.compose import Composer
 from ablate.data.tasks import Batch
 from ablate.model.transformer import token_loss
 from ablate.train.batches import goal, predict

@@ -13,6 +13,7 @@ import torch
 import yaml
 from torch import nn
 
+from ablate.config.parts import part
 from ablate.data.tasks import Batch
 from ablate.errors import UserError
 from ablate.model.init import initialise
@@ -23,7 +24,6 @@ from ablate.model.recipes import TorchInit
 from ablate.model.residual import ResidualRule
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
-from ablate.parts import part
 from ablate.train.distributed import Alone
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Stopped, Trainer

@@ -7,15 +7,15 @@ import torch
 from torch import Tensor
 
 from ablate.build import build_model, check
-from ablate.catalogue import Catalogue
-from ablate.compose import Composer
+from ablate.config.catalogue import Catalogue
+from ablate.config.compose import Composer
+from ablate.config.parts import part
 from ablate.errors import UserError
 from ablate.model.init import initialise
 from ablate.model.position.base import Positions
 from ablate.model.position.rotary import Rope
 from ablate.model.shape import Shape
 from ablate.model.transformer import Transformer, token_loss
-from ablate.parts import part
 from ablate.train.precision import Precision, check_compiler, check_precision
 from tests.conftest import TINY
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ablate.data.generated.base import OWN, Example, GeneratedTask, Layout, asked
+from ablate.data.generated.generated_task import OWN, Example, ExampleLayout, GeneratedTask, asked
 
 PLUS = OWN + 10
 """The token between the numbers of an addition; digits stand before it."""
@@ -18,7 +18,7 @@ class Parity(GeneratedTask):
 
     def __init__(self, **sizes: int) -> None:
         super().__init__(
-            layout=Layout(fixed=1, each=1, smallest=1),
+            layout=ExampleLayout(fixed=1, each=1, smallest=1),
             words=2,
             options={},
             **sizes,
@@ -40,7 +40,7 @@ class Addition(GeneratedTask):
 
     def __init__(self, *, least_first: bool, **sizes: int) -> None:
         super().__init__(
-            layout=Layout(fixed=3, each=3, smallest=1),
+            layout=ExampleLayout(fixed=3, each=3, smallest=1),
             words=11,
             options={"least_first": least_first},
             **sizes,

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from ablate.data.generated.base import OWN, Example, GeneratedTask, Layout, asked, at_least
+from ablate.data.generated.generated_task import (
+    OWN,
+    Example,
+    ExampleLayout,
+    GeneratedTask,
+    asked,
+    at_least,
+)
 from ablate.errors import UserError
 
 NEARNESS = 0.01
@@ -33,7 +40,7 @@ class AssociativeRecall(GeneratedTask):
         if keys < pairs:
             raise UserError(f"keys={keys}: fewer than pairs={pairs}, and each pair has its own key")
         super().__init__(
-            layout=Layout(fixed=2 * pairs - 1, each=2, smallest=pairs, longer="pairs"),
+            layout=ExampleLayout(fixed=2 * pairs - 1, each=2, smallest=pairs, longer="pairs"),
             words=keys + values,
             options={"pairs": pairs, "keys": keys, "values": values},
             **sizes,
@@ -66,7 +73,7 @@ class Induction(GeneratedTask):
     def __init__(self, *, symbols: int, **sizes: int) -> None:
         at_least(2, symbols=symbols)
         super().__init__(
-            layout=Layout(fixed=-1, each=2, smallest=2),
+            layout=ExampleLayout(fixed=-1, each=2, smallest=2),
             words=symbols,
             options={"symbols": symbols},
             **sizes,
@@ -110,7 +117,7 @@ class Passkey(GeneratedTask):
     def __init__(self, *, digits: int, filler: int, **sizes: int) -> None:
         at_least(1, digits=digits, filler=filler)
         super().__init__(
-            layout=Layout(fixed=2 * digits + 1, each=1, smallest=0, longer="digits"),
+            layout=ExampleLayout(fixed=2 * digits + 1, each=1, smallest=0, longer="digits"),
             words=11 + filler,
             options={"digits": digits, "filler": filler},
             **sizes,

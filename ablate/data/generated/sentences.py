@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ablate.data.generated.base import OWN, Example, GeneratedTask, Layout, asked
+from ablate.data.generated.generated_task import OWN, Example, ExampleLayout, GeneratedTask, asked
 
 NOUNS = ("baker", "cat", "dog", "goat", "horse", "king", "man", "wolf")
 VERBS = ("bites", "chases", "sees", "washes")
@@ -25,7 +25,7 @@ class WordOrder(GeneratedTask):
 
     def __init__(self, **sizes: int) -> None:
         super().__init__(
-            layout=Layout(fixed=1, each=1, smallest=3),
+            layout=ExampleLayout(fixed=1, each=1, smallest=3),
             words=len(WORDS) + 2,
             options={},
             **sizes,

@@ -4,7 +4,14 @@ from abc import abstractmethod
 
 import numpy as np
 
-from ablate.data.generated.base import OWN, Example, GeneratedTask, Layout, asked, at_least
+from ablate.data.generated.generated_task import (
+    OWN,
+    Example,
+    ExampleLayout,
+    GeneratedTask,
+    asked,
+    at_least,
+)
 
 
 class StringTask(GeneratedTask):
@@ -16,7 +23,7 @@ class StringTask(GeneratedTask):
     def __init__(self, *, symbols: int, **sizes: int) -> None:
         at_least(2, symbols=symbols)
         super().__init__(
-            layout=Layout(fixed=1, each=2, smallest=1),
+            layout=ExampleLayout(fixed=1, each=2, smallest=1),
             words=symbols,
             options={"symbols": symbols},
             **sizes,

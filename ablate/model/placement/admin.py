@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ablate.errors import UserError
-from ablate.model.placement.base import Normalizer, Placement
+from ablate.model.placement.rule import Normalizer, Placement
 from ablate.model.residual import ResidualRule, Site
 from ablate.model.wiring import Row
 

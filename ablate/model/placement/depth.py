@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from ablate.errors import UserError
-from ablate.model.placement.base import Normalizer, Placement
+from ablate.model.placement.rule import Normalizer, Placement
 from ablate.model.projection import Role
 from ablate.model.residual import ResidualRule, Site
 from ablate.model.wiring import Row, Scale

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ablate.errors import UserError
 from ablate.model.normalizers import LayerNorm, RMSNorm
-from ablate.model.placement.base import Normalizer, Placement
+from ablate.model.placement.rule import Normalizer, Placement
 from ablate.model.projection import Role, UnitProjection
 from ablate.model.residual import ResidualRule, Site
 from ablate.model.wiring import Wiring

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from ablate.model.placement.base import Normalizer, Placement
+from ablate.model.placement.rule import Normalizer, Placement
 from ablate.model.residual import ResidualRule, Site
 from ablate.model.wiring import Wiring, require_additive
 

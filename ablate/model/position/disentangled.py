@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ablate.errors import UserError
 from ablate.model.position.base import Positions, PositionScheme
-from ablate.model.position.relative import Lookup, Rows, look_up
+from ablate.model.position.relative import Lookup, OffsetRows, look_up
 from ablate.model.projection import Projection, Role
 from ablate.model.shape import Shape
 
@@ -62,7 +62,7 @@ class Deberta(PositionScheme):
         self.divided = (shape.head_width * len(self.terms)) ** -0.5
         self.positional = tuple(t for t in TERMS[1:] if t in self.terms)
         if self.positional:
-            self.table = Rows(2 * self.max_distance, shape.width, std=0.02)
+            self.table = OffsetRows(2 * self.max_distance, shape.width, std=0.02)
         own = 0 if share_projections else shape.depth
         self.layers = nn.ModuleList(
             nn.ModuleDict({term: self._map(term) for term in self.positional}) for _ in range(own)

@@ -75,7 +75,7 @@ def consecutive(positions: Int[Tensor, "length"]) -> bool:
     return bool((positions.diff() == 1).all())
 
 
-class Rows(nn.Module, Drawn):
+class OffsetRows(nn.Module, Drawn):
     """A table of learned rows; N(0, std²), or U(±sqrt(6 / (rows + width))) where std is None."""
 
     def __init__(self, rows: int, width: int, std: float | None = None) -> None:
@@ -106,7 +106,7 @@ class Shaw(PositionScheme):
             raise UserError(f"max_distance={max_distance}: must be at least 1 token")
         self.max_distance = max_distance
         self.layers = nn.ModuleList(
-            Rows(2 * max_distance + 1, shape.head_width) for _ in range(shape.depth)
+            OffsetRows(2 * max_distance + 1, shape.head_width) for _ in range(shape.depth)
         )
 
     def prepare(self, positions: Positions, dtype: torch.dtype) -> Lookup:
@@ -116,7 +116,7 @@ class Shaw(PositionScheme):
     def bias(
         self, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
     ) -> Float[Tensor, "batch heads query key"]:
-        table = cast(Rows, self.layers[layer]).weight
+        table = cast(OffsetRows, self.layers[layer]).weight
         rows = F.embedding(positions.shared.rows, table)
         return positions.shared.pick(q @ (self.scale * rows).T)
 

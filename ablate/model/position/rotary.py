@@ -63,7 +63,7 @@ def turn_half_split(
 
 
 @dataclass(frozen=True)
-class Layout:
+class PairLayout:
     """Which features form a pair: how its table is made, and how the table turns it."""
 
     table: Callable[[Tensor, Tensor | float, torch.dtype], Any]
@@ -71,8 +71,8 @@ class Layout:
 
 
 LAYOUTS = {
-    "interleaved": Layout(interleaved_table, turn_interleaved),
-    "half_split": Layout(half_split_table, turn_half_split),
+    "interleaved": PairLayout(interleaved_table, turn_interleaved),
+    "half_split": PairLayout(half_split_table, turn_half_split),
 }
 
 

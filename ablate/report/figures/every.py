@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ablate.errors import UserError
-from ablate.report.analysis import Analysis
 from ablate.report.figures.drawing import Drawing
-from ablate.report.figures.effects import effects
+from ablate.report.figures.forest import effects
 from ablate.report.figures.gradients import by_depth, over_steps
-from ablate.report.figures.lengths import lengths
+from ablate.report.figures.label_grid import label_grid
+from ablate.report.figures.length_curves import lengths
 from ablate.report.figures.look import drawing
 from ablate.report.figures.loss import curves, first
-from ablate.report.figures.outcomes import label_grid
 from ablate.report.figures.rates import sensitivity
 from ablate.report.figures.view import View
+from ablate.report.inference.analysis import Analysis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

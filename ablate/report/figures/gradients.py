@@ -6,11 +6,11 @@ from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ablate.report.curves import block_norms, read_lines
+from ablate.record.curves import block_norms, read_lines
 from ablate.report.figures.axes import WIDTH, grid, logarithmic, name_panel, name_rows
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY
-from ablate.report.figures.plan import Layout, layout, legend
+from ablate.report.figures.panels import PanelLayout, layout, legend
 from ablate.report.figures.view import PLACEMENT, Panel, Series, View, in_turn
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def over_seeds(norms: Sequence[Sequence[float | None]]) -> list[float | None]:
     return [median(column) if column else None for column in kept]
 
 
-def _draw_by_depth(view: View, plan: Layout, known: list[tuple[str, str]]) -> "Figure":
+def _draw_by_depth(view: View, plan: PanelLayout, known: list[tuple[str, str]]) -> "Figure":
     figure, rows = grid(len(plan.panels), len(known), height=1.75, across=plan.across)
     for row, (key, name) in zip(rows, known, strict=True):
         lines = _lines(view, key)
@@ -84,7 +84,7 @@ def _draw_by_depth(view: View, plan: Layout, known: list[tuple[str, str]]) -> "F
     return figure
 
 
-def _draw_profile(axes: "Axes", plan: Layout, one: Series, norms: list[float | None]) -> None:
+def _draw_profile(axes: "Axes", plan: PanelLayout, one: Series, norms: list[float | None]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     look = plan.look(one)

@@ -5,15 +5,15 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ablate.labels import smooth, smoothing_window
-from ablate.report.collect import Run
-from ablate.report.curves import thinned
+from ablate.judge.labels import smooth, smoothing_window
+from ablate.record.curves import thinned
 from ablate.report.figures.axes import grid, logarithmic, name_panel, name_rows, reference
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY, INK, SOFT
-from ablate.report.figures.plan import Layout, layout, legend
+from ablate.report.figures.panels import PanelLayout, layout, legend
 from ablate.report.figures.view import Series, View, seeds
-from ablate.report.tables import distinct
+from ablate.report.runs.collect import Run
+from ablate.report.runs.tables import distinct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def _smoothed(run: Run) -> dict[float, float]:
     return {step: mean for (step, _), mean in zip(points, means, strict=True)}
 
 
-def _draw_curves(view: View, plan: Layout, found: dict[int, Curve]) -> "Figure":
+def _draw_curves(view: View, plan: PanelLayout, found: dict[int, Curve]) -> "Figure":
     figure, (row,) = grid(len(plan.panels), across=plan.across)
     for axes, panel in zip(row, plan.panels, strict=True):
         name_panel(axes, panel.title)
@@ -83,7 +83,7 @@ def _draw_curves(view: View, plan: Layout, found: dict[int, Curve]) -> "Figure":
     return figure
 
 
-def _draw_curve(axes: "Axes", plan: Layout, one: Series, curve: Curve) -> None:
+def _draw_curve(axes: "Axes", plan: PanelLayout, one: Series, curve: Curve) -> None:
     if not curve:
         return
     look = plan.look(one)

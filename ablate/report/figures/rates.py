@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ablate.report.figures.axes import grid, logarithmic, name_panel, name_rows, reference, zone
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY, is_number
-from ablate.report.figures.plan import Layout, layout, legend
+from ablate.report.figures.panels import PanelLayout, layout, legend
 from ablate.report.figures.view import Series, View
-from ablate.report.tables import distinct
+from ablate.report.runs.tables import distinct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def _losses(one: Series) -> list[float]:
     return [loss for loss in losses if loss is not None]
 
 
-def _draw(plan: Layout, sweeps: dict[int, Sweep]) -> "Figure":
+def _draw(plan: PanelLayout, sweeps: dict[int, Sweep]) -> "Figure":
     figure, (row,) = grid(len(plan.panels), height=2.2, across=plan.across)
     row[0].set_xscale("log")
     name_rows(row, "validation loss, nats")
@@ -106,7 +106,7 @@ def _draw(plan: Layout, sweeps: dict[int, Sweep]) -> "Figure":
     return figure
 
 
-def _draw_sweep(axes: "Axes", plan: Layout, one: Series, sweep: Sweep) -> bool:
+def _draw_sweep(axes: "Axes", plan: PanelLayout, one: Series, sweep: Sweep) -> bool:
     """Draw the line of an arm; return whether a rate of it has no finished seed."""
     known = {rate: losses for rate, at in sweep.items() if (losses := _losses(at))}
     rates, means = list(known), [fmean(losses) for losses in known.values()]

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ablate.report.collect import Run
 from ablate.report.figures.look import Look, is_number, looks
-from ablate.report.tables import Row, Table, distinct
-from ablate.report.texts import NONE, clean, key_text
+from ablate.report.runs.collect import Run
+from ablate.report.runs.tables import Table, TableRow, distinct
+from ablate.report.words.cells import NONE, clean, key_text
 
 PLACEMENT = "norm"
 PANELS = 9  # more small multiples than this cannot be read
@@ -21,7 +21,7 @@ class Series:
     """An arm, or a group of arms: what one line of a figure stands for."""
 
     keys: dict[str, str]
-    row: Row
+    row: TableRow
 
     @property
     def runs(self) -> list[Run]:

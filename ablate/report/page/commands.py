@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from ablate.report.collect import Run
 from ablate.report.figures.view import number_first
-from ablate.report.settings import settings, text
-from ablate.report.texts import clean
+from ablate.report.runs.collect import Run
+from ablate.report.runs.settings import settings, text
+from ablate.report.words.cells import clean
 
 Overrides = dict[str, str]
 FOREIGN = re.compile(r"- path: (.+)\n\s+schema: file\n\s+provider: command-line")

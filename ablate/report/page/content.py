@@ -4,12 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ablate.report.analysis import Analysis
-from ablate.report.columns import BY_KEY
 from ablate.report.figures.every import drawings
 from ablate.report.figures.view import view_of
-from ablate.report.findings import ArmFinding
-from ablate.report.ledger import Flag
+from ablate.report.inference.analysis import Analysis
+from ablate.report.inference.findings import ArmFinding
+from ablate.report.inference.ledger import Flag
 from ablate.report.page.commands import config_folders, overrides, sweeps
 from ablate.report.page.differences import differences, tests
 from ablate.report.page.fairness import ledger
@@ -18,11 +17,12 @@ from ablate.report.page.results import results
 from ablate.report.page.runs import SHOWN, Fold, folds
 from ablate.report.page.svg import inline
 from ablate.report.page.versions import versions
-from ablate.report.sentences import Sentence
-from ablate.report.skipped import skipped
-from ablate.report.summary import first_line, legend, notes, outside, troubles
-from ablate.report.tables import Table, distinct
-from ablate.report.texts import clean
+from ablate.report.runs.columns import BY_KEY
+from ablate.report.runs.skipped import skipped
+from ablate.report.runs.tables import Table, distinct
+from ablate.report.words.cells import clean
+from ablate.report.words.heading import first_line, legend, notes, outside, troubles
+from ablate.report.words.verdicts import Sentence
 
 VERDICTS = (
     ("mattered", "What mattered"),
@@ -60,7 +60,7 @@ class Illustration:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class DiagnosisRow:
     """A finding with the arms that have it: (arm, how many of its runs, evidence)."""
 
     name: str
@@ -82,7 +82,7 @@ class Content:
     results: Grid
     notes: list[str]
     differences: list[Grid]
-    diagnoses: list[Diagnosis]
+    diagnoses: list[DiagnosisRow]
     flags: tuple[Flag, ...]
     ledger: Grid
     run_keys: list[str]
@@ -188,13 +188,15 @@ def _claim(sentence: str) -> tuple[str, str]:
     return claim, evidence
 
 
-def diagnoses(findings: Sequence[ArmFinding]) -> list[Diagnosis]:
+def diagnoses(findings: Sequence[ArmFinding]) -> list[DiagnosisRow]:
     """Gather what several arms share; what most runs have comes first."""
     found: dict[tuple[str, str, str], list[ArmFinding]] = {}
     for one in findings:
         found.setdefault((one.name, one.cause, one.advice), []).append(one)
     ordered = sorted(found.items(), key=lambda item: -sum(one.count for one in item[1]))
     return [
-        Diagnosis(*words, [(one.arm, f"{one.count} of {one.of}", one.evidence) for one in gathered])
+        DiagnosisRow(
+            *words, [(one.arm, f"{one.count} of {one.of}", one.evidence) for one in gathered]
+        )
         for words, gathered in ordered
     ]

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ablate.report.analysis import Analysis
-from ablate.report.contrasts import Contrast
-from ablate.report.page.grid import Cell, Grid, Head
-from ablate.report.settings import text
-from ablate.report.texts import clean
+from ablate.report.inference.analysis import Analysis
+from ablate.report.inference.contrasts import Contrast
+from ablate.report.page.grid import Grid, GridCell, Head
+from ablate.report.runs.settings import text
+from ablate.report.words.cells import clean
 
 
 def differences(analysis: Analysis) -> list[Grid]:
@@ -68,28 +68,32 @@ def _contrast_heads(unit: str) -> list[Head]:
     ]
 
 
-def _contrast(one: Contrast) -> list[Cell]:
+def _contrast(one: Contrast) -> list[GridCell]:
     found = one.difference
-    interval = Cell("–")
+    interval = GridCell("–")
     if found.low is not None and found.high is not None:
-        interval = Cell(f"{found.low:+.3f} to {found.high:+.3f}".replace("-", "−"), found.low)
-    mean = Cell("–") if found.mean is None else _signed(found.mean)
-    p = Cell("–") if one.p_holm is None else Cell(_p(one.p_holm), one.p_holm)
+        interval = GridCell(f"{found.low:+.3f} to {found.high:+.3f}".replace("-", "−"), found.low)
+    mean = GridCell("–") if found.mean is None else _signed(found.mean)
+    p = GridCell("–") if one.p_holm is None else GridCell(_p(one.p_holm), one.p_holm)
     diverged = " : ".join(map(str, one.diverged)) + f" of {one.of}" if any(one.diverged) else "–"
     verdict = one.verdict
     if one.kind == "interaction" and verdict in ("better", "worse"):
         return [
-            *(Cell(clean(one.name)), Cell(clean(one.against)), mean, interval, p),
-            *(Cell("interact", kind="mattered"), Cell(str(found.n), found.n), Cell(diverged)),
+            *(GridCell(clean(one.name)), GridCell(clean(one.against)), mean, interval, p),
+            *(
+                GridCell("interact", kind="mattered"),
+                GridCell(str(found.n), found.n),
+                GridCell(diverged),
+            ),
         ]
     return [
-        *(Cell(clean(one.name)), Cell(clean(one.against)), mean, interval, p),
-        *(Cell(verdict, kind=verdict), Cell(str(found.n), found.n), Cell(diverged)),
+        *(GridCell(clean(one.name)), GridCell(clean(one.against)), mean, interval, p),
+        *(GridCell(verdict, kind=verdict), GridCell(str(found.n), found.n), GridCell(diverged)),
     ]
 
 
-def _signed(value: float) -> Cell:
-    return Cell(f"{value:+.3f}".replace("-", "−"), value)
+def _signed(value: float) -> GridCell:
+    return GridCell(f"{value:+.3f}".replace("-", "−"), value)
 
 
 def _p(value: float) -> str:
@@ -117,15 +121,15 @@ def tests(analysis: Analysis) -> list[Grid]:
             ],
             [
                 [
-                    Cell(one.ending, kind=one.ending),
-                    Cell(clean(f"{one.factor}={one.level}")),
-                    Cell(clean(f"{one.factor}={one.reference}")),
-                    Cell(f"{one.count} against {one.other}, of {one.of} each", one.count),
-                    Cell(
+                    GridCell(one.ending, kind=one.ending),
+                    GridCell(clean(f"{one.factor}={one.level}")),
+                    GridCell(clean(f"{one.factor}={one.reference}")),
+                    GridCell(f"{one.count} against {one.other}, of {one.of} each", one.count),
+                    GridCell(
                         f"{one.in_seeds} against {one.other_seeds}, of {one.seeds} each",
                         one.in_seeds,
                     ),
-                    Cell(_p(one.p_holm), one.p_holm),
+                    GridCell(_p(one.p_holm), one.p_holm),
                 ]
                 for one in analysis.counts
             ],
@@ -137,10 +141,10 @@ def tests(analysis: Analysis) -> list[Grid]:
             [Head("arm"), Head("chosen"), Head("among, with their losses"), Head("on seeds")],
             [
                 [
-                    Cell(clean(one.arm)),
-                    Cell(clean(f"{one.key}={one.value}")),
-                    Cell(clean(_losses(one.among, one.losses))),
-                    Cell(", ".join(map(text, one.seeds))),
+                    GridCell(clean(one.arm)),
+                    GridCell(clean(f"{one.key}={one.value}")),
+                    GridCell(clean(_losses(one.among, one.losses))),
+                    GridCell(", ".join(map(text, one.seeds))),
                 ]
                 for one in analysis.choices
             ],
@@ -156,10 +160,10 @@ def tests(analysis: Analysis) -> list[Grid]:
             ],
             [
                 [
-                    Cell(clean(one.arm)),
-                    Cell(_with_half(one.value.mean, one.value.half_width), one.value.mean),
-                    Cell(_losses([text(rate) for rate in one.rates], one.losses)),
-                    Cell(str(one.value.n), one.value.n),
+                    GridCell(clean(one.arm)),
+                    GridCell(_with_half(one.value.mean, one.value.half_width), one.value.mean),
+                    GridCell(_losses([text(rate) for rate in one.rates], one.losses)),
+                    GridCell(str(one.value.n), one.value.n),
                 ]
                 for one in analysis.sensitivities
             ],

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from ablate.report.analysis import Analysis
-from ablate.report.ledger import LedgerRow
-from ablate.report.page.grid import Cell, Grid, Head
-from ablate.report.settings import text
-from ablate.report.texts import clean
+from ablate.report.inference.analysis import Analysis
+from ablate.report.inference.ledger import LedgerRow
+from ablate.report.page.grid import Grid, GridCell, Head
+from ablate.report.runs.settings import text
+from ablate.report.words.cells import clean
 
 FIELDS: dict[str, tuple[str, bool]] = {
     "parameters": ("parameters", True),
@@ -47,18 +47,18 @@ def ledger(analysis: Analysis) -> Grid:
     )
 
 
-def _ledger_row(row: LedgerRow) -> list[Cell]:
-    cells = [Cell(clean(row.arm))]
+def _ledger_row(row: LedgerRow) -> list[GridCell]:
+    cells = [GridCell(clean(row.arm))]
     for name, (_, number) in FIELDS.items():
         values = row.values.get(name, ())
         short: Callable[[str], str] = _grouped if number else (lambda value: value[:30])
         if name == "corpus":
             values = tuple(value[:12] for value in values)
         shown = ", ".join(short(value) for value in values) or "–"
-        cells.append(Cell(shown, _plain(values[0]) if number and values else None))
+        cells.append(GridCell(shown, _plain(values[0]) if number and values else None))
     seconds = row.seconds
-    cells.append(Cell("–") if seconds is None else Cell(f"{seconds:,.1f}", seconds))
-    return [*cells, Cell(clean(row.lr_choice))]
+    cells.append(GridCell("–") if seconds is None else GridCell(f"{seconds:,.1f}", seconds))
+    return [*cells, GridCell(clean(row.lr_choice))]
 
 
 def _plain(value: str) -> float | None:

@@ -21,7 +21,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """What a cell shows, what it is sorted by if that is another thing, and its kind for colour."""
 
     text: str
@@ -39,7 +39,7 @@ class Grid:
     title: str
     caption: str
     heads: list[Head]
-    rows: list[list[Cell]]
+    rows: list[list[GridCell]]
 
     @property
     def menus(self) -> list[tuple[int, str, list[str]]]:

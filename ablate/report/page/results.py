@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ablate.report.columns import LENGTH, Column
-from ablate.report.page.grid import Cell, Grid, Head
-from ablate.report.summary import columns_shown, facts
-from ablate.report.tables import Table
-from ablate.report.texts import cell_parts, key_text, label_parts, status_parts
+from ablate.report.page.grid import Grid, GridCell, Head
+from ablate.report.runs.columns import LENGTH, Column
+from ablate.report.runs.tables import Table
+from ablate.report.words.cells import cell_parts, key_text, label_parts, status_parts
+from ablate.report.words.heading import columns_shown, facts
 
 
 def results(table: Table) -> Grid:
@@ -25,16 +25,16 @@ def results(table: Table) -> Grid:
             heads.append(Head("grad. by block", told))
     rows = []
     for row in table.rows:
-        cells = [Cell(key_text(row, key), row.keys.get(key)) for key in table.keys]
+        cells = [GridCell(key_text(row, key), row.keys.get(key)) for key in table.keys]
         cells.append(_counts(status_parts(row)))
         cells.append(_counts(label_parts(row)))
         for column in columns:
             cell = row.cells[column.key]
             shown = " ".join(cell_parts(cell, column, len(row.runs)))
             kind = "undefined" if cell.undefined else ""
-            cells.append(Cell(shown, cell.mean, kind))
+            cells.append(GridCell(shown, cell.mean, kind))
             if column.key == "grad_ratio":
-                cells.append(Cell("", bars=_heights(row.profile)))
+                cells.append(GridCell("", bars=_heights(row.profile)))
         rows.append(cells)
     what = {"arm": "an arm over its seeds", "group": "a group of arms"}.get(table.grouped, "a run")
     return Grid("rows", "Results", f"A row is {what}.", heads, rows)
@@ -47,9 +47,9 @@ def _heading(column: Column, lengths: Sequence[Any]) -> str:
     return name
 
 
-def _counts(parts: Sequence[str]) -> Cell:
+def _counts(parts: Sequence[str]) -> GridCell:
     """A cell of counts such as "2 done", "1 failed", each in the colour of its word."""
-    return Cell(" ".join(parts), parts=[(part, part.split(" ")[-1]) for part in parts])
+    return GridCell(" ".join(parts), parts=[(part, part.split(" ")[-1]) for part in parts])
 
 
 def _heights(profile: Sequence[float | None]) -> list[float]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ablate.record import FILE
-from ablate.report.collect import Run
-from ablate.report.columns import BY_KEY, Missing
+from ablate.record.record import FILE
 from ablate.report.page.commands import Overrides, command
-from ablate.report.page.measured import Sheet, sheets
-from ablate.report.settings import IDENTITY, settings, text
-from ablate.report.texts import clean, number
+from ablate.report.page.remeasured import Sheet, sheets
+from ablate.report.runs.collect import Run
+from ablate.report.runs.columns import BY_KEY, Missing
+from ablate.report.runs.settings import IDENTITY, settings, text
+from ablate.report.words.cells import clean, number
 
 LOG = "run.log"
 TAIL_LINES, TAIL_BYTES, LINE = 24, 2400, 300

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from ablate.report.collect import Run
 from ablate.report.page.runs import fingerprint
-from ablate.report.settings import text
-from ablate.report.tables import distinct
-from ablate.report.texts import clean
+from ablate.report.runs.collect import Run
+from ablate.report.runs.settings import text
+from ablate.report.runs.tables import distinct
+from ablate.report.words.cells import clean
 
 
 def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:

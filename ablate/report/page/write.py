@@ -5,10 +5,10 @@ import hashlib
 import re
 from pathlib import Path
 
-from ablate.report.analysis import Analysis
+from ablate.report.inference.analysis import Analysis
 from ablate.report.page.content import content
 from ablate.report.page.svg import theme
-from ablate.report.tables import Table
+from ablate.report.runs.tables import Table
 
 FOLDER = Path(__file__).parent
 # A setting (pos=rope) or a number with its sign, which stand out from the words around them.

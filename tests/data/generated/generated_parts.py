@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ablate.catalogue import Catalogue
-from ablate.data.generated.base import END, GeneratedTask
+from ablate.config.catalogue import Catalogue
+from ablate.config.parts import locate, part
+from ablate.data.generated.generated_task import END, GeneratedTask
 from ablate.data.generated.sentences import WORDS
 from ablate.data.tasks import IGNORED
-from ablate.parts import locate, part
 
 CATALOGUE = Catalogue()
 

@@ -1,15 +1,12 @@
 """What holds for every generated task: batches from a seed, room, padding, frequencies, names."""
 
-import doctest
-import importlib
-
 import numpy as np
 import pytest
 from generated_parts import NAMES, choice, made
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ablate.data.generated.base import END, OWN, PAD
+from ablate.data.generated.generated_task import END, OWN, PAD
 from ablate.data.tasks import IGNORED, Batch
 from ablate.errors import UserError
 
@@ -169,8 +166,3 @@ def test_no_two_tasks_are_the_same() -> None:
 def test_a_mistake_is_told_in_words(name: str, options: dict, told: str) -> None:
     with pytest.raises(UserError, match=told):
         made(name, **options)
-
-
-@pytest.mark.parametrize("name", ["arithmetic", "base", "recall", "sentences", "strings"])
-def test_the_examples_in_docstrings(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"ablate.data.generated.{name}")).failed == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from generated_parts import NAMES, SOLVERS, made, targets_of
 
-from ablate.data.generated.base import ASK, END, OWN, PAD
+from ablate.data.generated.generated_task import ASK, END, OWN, PAD
 from ablate.data.generated.sentences import ADVERBS, BACKWARD, FORWARD, NOUNS, VERBS, WORDS
 from ablate.data.tasks import IGNORED
 

@@ -1,0 +1,1 @@
+"""The verb `board`: TensorBoard on the runs of a study."""

@@ -1,0 +1,1 @@
+"""The verb `check`: is a cell of the grid sane before it is trained?"""

@@ -1,0 +1,1 @@
+"""Settings: schema, catalogue, composition, identity, mistakes. Imports shell and errors."""

@@ -1,0 +1,1 @@
+"""The verb `diff`: two runs or arms side by side."""

@@ -1,0 +1,1 @@
+"""From numbers to findings, as data: thresholds, labels, first loss, diagnosis rules."""

@@ -1,0 +1,1 @@
+"""The verb `list`: what there is to ablate."""

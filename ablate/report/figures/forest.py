@@ -1,0 +1,120 @@
+"""Differences with their intervals, as a forest plot."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ablate.report.figures.drawing import Drawing
+from ablate.report.figures.look import FAINT, INK, SOFT
+from ablate.report.figures.view import shortened
+from ablate.report.inference.analysis import Analysis
+from ablate.report.inference.contrasts import Contrast
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST = 16  # rows of a kind
+DECIDED = {"better": "#009e73", "worse": "#d55e00", "equivalent": "#0072b2"}
+Block = tuple[str, list[Contrast]]
+
+
+def effects(analysis: Analysis) -> Drawing | None:
+    """Main effects, interactions and arms against the baseline, each with its 95 % interval."""
+    blocks = [
+        (title, chosen)
+        for title, contrasts in (
+            ("main effects", analysis.effects),
+            ("interactions", analysis.interactions),
+            (f"arms against {analysis.against}", analysis.contrasts),
+        )
+        if (chosen := largest(contrasts))
+    ]
+    # With one factor its main effects are the arms' differences over again.
+    if len(analysis.factors) < 2:
+        blocks = [block for block in blocks if block[0] != "main effects"] or blocks
+    if not blocks:
+        return None
+    word = "higher is better" if analysis.higher_is_better else "lower is better"
+    return Drawing(
+        "effects",
+        "Differences with intervals",
+        f"Difference in {analysis.meaning} ({word}), paired by seed: dot and 95 % interval over"
+        f" seeds; without a bar too few seeds give none. Grey band: the margin of"
+        f" ±{analysis.margin:g}, below which a difference is called none. An interaction is by how"
+        " much one difference changes with the other factor. The largest of each kind are drawn.",
+        partial(_draw, analysis, blocks),
+    )
+
+
+def largest(contrasts: Sequence[Contrast]) -> list[Contrast]:
+    """Return the contrasts with a mean, the largest of them, in their order."""
+    known = [one for one in contrasts if one.difference.mean is not None]
+    kept = sorted(known, key=lambda one: -abs(one.difference.mean or 0.0))[:MOST]
+    return sorted(kept, key=lambda one: one.difference.mean or 0.0)
+
+
+def _draw(analysis: Analysis, blocks: list[Block]) -> "Figure":
+    from matplotlib.figure import Figure
+
+    heights = [len(rows) for _, rows in blocks]
+    figure = Figure(figsize=(7.2, 0.55 + 0.38 * len(blocks) + 0.19 * sum(heights)))
+    axes = figure.subplots(
+        len(blocks), 1, sharex=True, squeeze=False, height_ratios=[n + 0.6 for n in heights]
+    )
+    limit = _limit([one for _, rows in blocks for one in rows], analysis.margin)
+    for part, (title, rows) in zip(axes[:, 0], blocks, strict=True):
+        _draw_block(part, title, rows, analysis)
+        part.set_xlim(-limit, limit)
+    axes[-1, 0].set_xlabel(f"difference, {analysis.unit}" if analysis.unit else "difference")
+    return figure
+
+
+def _limit(rows: Sequence[Contrast], margin: float) -> float:
+    """How far the axis goes: to all means, and to what of the intervals leaves them readable."""
+    means = max(abs(one.difference.mean or 0.0) for one in rows)
+    ends = [abs(end) for one in rows for end in (one.difference.low, one.difference.high) if end]
+    return 1.08 * max(margin, means, min(max(ends, default=0.0), 4 * max(means, margin)))
+
+
+def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analysis) -> None:
+    axes.set_title(shortened(title, 70))
+    axes.axvspan(-analysis.margin, analysis.margin, color=FAINT, linewidth=0, zorder=0.5)
+    axes.axvline(0, color=SOFT, linewidth=0.8, zorder=1)
+    for place, one in enumerate(rows):
+        found = one.difference
+        colour = INK if one.kind == "interaction" else DECIDED.get(one.verdict, INK)
+        if found.low is not None and found.high is not None:
+            axes.plot([found.low, found.high], [place] * 2, color=colour, linewidth=1.5)
+        hollow = one.verdict not in DECIDED
+        axes.plot(
+            [found.mean or 0.0],
+            [place],
+            "o",
+            color=colour,
+            markerfacecolor="none" if hollow else colour,
+            markersize=4.5,
+            zorder=3,
+        )
+        axes.annotate(
+            _word(one),
+            (1.01, place),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=7,
+            color=SOFT if hollow else INK,
+        )
+    axes.set_yticks(range(len(rows)), [_name(one) for one in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+
+
+def _word(one: Contrast) -> str:
+    if one.kind == "interaction" and one.verdict in ("better", "worse"):
+        return "interact"
+    return one.verdict
+
+
+def _name(one: Contrast) -> str:
+    return shortened(one.name if one.kind != "main" else f"{one.name} − {one.against}", 46)

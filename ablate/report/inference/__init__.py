@@ -1,0 +1,1 @@
+"""What the runs say, as numbers and verdicts: contrasts, effects, counts, ledger."""

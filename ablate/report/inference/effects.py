@@ -1,0 +1,97 @@
+"""Main effects of factors and two-way interactions, over balanced cells, with the seed as unit."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from ablate.report.inference.arms import Group, is_scale
+from ablate.report.inference.contrasts import Pair
+from ablate.report.inference.outcomes import ABSENT, Cells, Outcome, cells, others
+from ablate.report.runs.tables import order
+
+
+def reference_levels(
+    found: Sequence[Outcome], factors: Sequence[str], baseline: Group | None
+) -> dict[str, str]:
+    """Return the level of each factor that the others are compared with.
+
+    It is the baseline's; of an option that the baseline's choice does not have, the first.
+    """
+    base = baseline.outcomes[0].levels if baseline else dict.fromkeys(factors, ABSENT)
+    return {
+        factor: next(iter(_split(found, [factor], [])), (ABSENT,))[0]
+        if base[factor] == ABSENT
+        else base[factor]
+        for factor in factors
+    }
+
+
+def main_effects(
+    found: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
+) -> list[Pair]:
+    """Pair each level of each factor with its reference level, over all cells of the others.
+
+    A task or a text has no effect: across them there is no common scale.
+    """
+    pairs = []
+    for factor in factors:
+        if is_scale(factor):
+            continue
+        by_level = _split(found, [factor], others(factors, [factor]))
+        base = (reference[factor],)
+        for level in by_level:
+            if level != base and base in by_level:
+                pairs.append(
+                    Pair(
+                        kind="main",
+                        factors=(factor,),
+                        levels=level,
+                        references=base,
+                        name=f"{factor}={level[0]}",
+                        against=f"{factor}={base[0]}",
+                        signs=(1, -1),
+                        sides=(by_level[level], by_level[base]),
+                    )
+                )
+    return pairs
+
+
+def interactions(
+    found: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
+) -> list[Pair]:
+    """Pair levels of two factors: (ab - a₀b) - (ab₀ - a₀b₀), over all cells of the others."""
+    pairs = []
+    for one, two in combinations(factors, 2):
+        if one.partition(".")[0] == two.partition(".")[0]:
+            continue  # an option of a choice is defined within it
+        split = _split(found, [one, two], others(factors, [one, two]))
+        first, second = reference[one], reference[two]
+        for a, b in split:
+            corners = [(a, b), (first, b), (a, second), (first, second)]
+            if a == first or b == second or not all(corner in split for corner in corners):
+                continue
+            pairs.append(
+                Pair(
+                    kind="interaction",
+                    factors=(one, two),
+                    levels=(a, b),
+                    references=(first, second),
+                    name=f"{one}={a} × {two}={b}",
+                    against=f"{one}={first} × {two}={second}",
+                    signs=(1, -1, -1, 1),
+                    sides=tuple(split[corner] for corner in corners),
+                )
+            )
+    return pairs
+
+
+def _split(
+    found: Sequence[Outcome], factors: Sequence[str], rest: Sequence[str]
+) -> dict[tuple[str, ...], Cells]:
+    """Index outcomes by the levels of the factors; within each by the rest and by seed."""
+    groups: dict[tuple[str, ...], list[Outcome]] = {}
+    ordered = sorted(found, key=lambda o: [order(o.settings.get(factor)) for factor in factors])
+    for outcome in ordered:
+        key = tuple(outcome.levels[factor] for factor in factors)
+        if ABSENT not in key:
+            groups.setdefault(key, []).append(outcome)
+    return {key: cells(groups[key], rest) for key in groups}

@@ -1,0 +1,188 @@
+"""Find the runs under paths and read their records. A run is never dropped: it has a problem.
+
+Folders are outputs/<study>/<run>/ (design.md, "On disk"); a path may be any of the three, or a
+record.json.
+"""
+
+import difflib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ablate.errors import UserError
+from ablate.judge import labels
+from ablate.record.lock import was_killed
+from ablate.record.record import FILE, read
+
+# Any of these makes a folder a run's. A folder with nothing to see in it, beside runs, is one too:
+# its run died before it wrote a thing.
+MARKS = frozenset((FILE, "config.yaml", "curves.jsonl", "checkpoint.pt", "run.log", ".hydra"))
+LEVELS = 4  # outputs, study (which may be a folder in a folder), run
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's folder and what its record says. `record` is None if nothing in it can be used."""
+
+    directory: Path
+    study: str
+    name: str
+    found: dict[str, Any] | None
+    problem: str | None
+    label: str | None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record of a run that has one. Raises ValueError otherwise."""
+        if self.found is None:
+            raise ValueError(f"{self.directory} has no record: {self.problem}")
+        return self.found
+
+    @property
+    def arm(self) -> str:
+        """The configuration without its seed, by name."""
+        return self.record["arm"] or self.name
+
+
+def collect(paths: Sequence[Path], outputs: Path) -> list[Run]:
+    """Return the runs under the paths, or of the newest study under `outputs` without paths.
+
+    Raises UserError for a path that does not exist, and if there is no run at all.
+    """
+    if not paths:
+        return [load(directory) for directory in newest_study(outputs)]
+    found: dict[str, Path] = {}
+    for path in paths:
+        directories = find(_existing(path, outputs))
+        if not directories:
+            raise UserError(f"{path}: no runs here; {HOW_TO_BEGIN}")
+        for directory in directories:
+            found.setdefault(os.path.realpath(directory), directory)
+    return [load(directory) for directory in found.values()]
+
+
+HOW_TO_BEGIN = "`ablate run` makes one, in outputs/<study>/<run>/ (--outputs names another root)"
+
+
+def _existing(path: Path, outputs: Path) -> Path:
+    """Resolve a path, or the name of a study under outputs, to a folder."""
+    if path.is_file() and path.name == FILE:
+        return path.parent
+    for candidate in (path, outputs / path):
+        if candidate.is_dir():
+            return candidate
+    if path.exists():
+        raise UserError(f"{path}: is a file; expected the folder of a run, a study or the outputs")
+    around = [entry.name for folder in (path.parent, outputs) for entry in _entries(folder)]
+    near = difflib.get_close_matches(path.name, around, n=1)
+    hint = f"did you mean {near[0]}?" if near else "expected a run, a study or the outputs root"
+    raise UserError(f"{path}: does not exist; {hint}")
+
+
+def newest_study(outputs: Path) -> list[Path]:
+    """Return the runs of the study whose records changed last. Raises UserError without runs."""
+    if not outputs.is_dir():
+        raise UserError(f"{outputs}: no such outputs folder; {HOW_TO_BEGIN}")
+    studies: dict[Path, list[Path]] = {}
+    for directory in find(outputs):
+        studies.setdefault(directory.parent, []).append(directory)
+    if not studies:
+        raise UserError(f"{outputs}: no runs here yet; {HOW_TO_BEGIN}")
+    return max(studies.values(), key=lambda runs: max(map(_changed, runs)))
+
+
+def _changed(directory: Path) -> float:
+    for path in (directory / FILE, directory):
+        try:
+            return path.stat().st_mtime
+        except OSError:
+            continue
+    return 0.0
+
+
+def find(path: Path, levels: int = LEVELS) -> list[Path]:
+    """Return the run folders at or under a path, sorted by name within each folder."""
+    entries = _entries(path)
+    if any(entry.name in MARKS for entry in entries):
+        return [path]
+    if levels == 1:
+        return []
+    folders = [
+        Path(entry.path) for entry in entries if not entry.name.startswith(".") and entry.is_dir()
+    ]
+    found = {folder: find(folder, levels - 1) for folder in folders}
+    direct = any(runs == [folder] for folder, runs in found.items())
+    if direct or not any(found.values()):
+        # Among runs, or where there is nothing else, an empty folder is a run that left nothing.
+        found |= {folder: [folder] for folder in folders if _hollow(folder)}
+    return [run for runs in found.values() for run in runs]
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """List a folder; one that may not be read has nothing to list."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _hollow(folder: Path) -> bool:
+    return all(entry.name.startswith(".") for entry in _entries(folder))
+
+
+def load(directory: Path) -> Run:
+    """Read one run; what is wrong with its record is its `problem`."""
+    record, problem = read(directory)
+    if record and was_killed(record["status"], directory):
+        record = {**record, "status": "interrupted"}
+        problem = problem or "its process was killed; the same command goes on"
+    absolute = directory.absolute()
+    study = (record and record["study"]) or absolute.parent.name
+    label = record["label"] if record else None
+    return Run(directory, study, absolute.name, record, problem, label)
+
+
+def with_slow(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs with "slow" in place of "healthy" where a comparable arm did better.
+
+    Comparable are the finished runs of one study on the same corpus, vocabulary and task; the best
+    arm is the one with the lowest mean validation loss over its seeds.
+    """
+    losses: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    for run in _finished(runs):
+        arms = losses.setdefault(_comparable(run), {})
+        arms.setdefault(run.arm, []).append(run.record["loss"]["validation"])
+    best = {
+        family: min(sum(values) / len(values) for values in arms.values())
+        for family, arms in losses.items()
+    }
+    slow = {run.directory for run in _finished(runs) if _is_slow(run, best[_comparable(run)])}
+    return [replace(run, label="slow") if run.directory in slow else run for run in runs]
+
+
+def _finished(runs: Iterable[Run]) -> Iterable[Run]:
+    for run in runs:
+        done = run.found is not None and run.found["status"] == "done"
+        if done and run.record["loss"]["validation"] is not None:
+            yield run
+
+
+def _comparable(run: Run) -> tuple[str, ...]:
+    corpus, choices = run.record["corpus"], run.record["choices"]
+    parts = (corpus["name"], corpus["sha256"], corpus["vocabulary"], choices.get("task"))
+    return (run.study, *map(str, parts))
+
+
+def _is_slow(run: Run, best: float) -> bool:
+    curve = run.record["curve"]
+    points = [
+        (step, loss)
+        for step, loss in zip(curve["steps"], curve["loss"], strict=False)
+        if step is not None and loss is not None
+    ]
+    steps, losses = [step for step, _ in points], [loss for _, loss in points]
+    validation = run.record["loss"]["validation"]
+    return run.label == "healthy" and labels.slow(validation, best, steps, losses)

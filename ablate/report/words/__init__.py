@@ -1,0 +1,1 @@
+"""Verdicts and facts as sentences: the only place where English about results is made."""

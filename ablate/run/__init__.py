@@ -1,0 +1,1 @@
+"""One run in its folder: execute, record, resume, stop, show."""

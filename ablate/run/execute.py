@@ -1,0 +1,214 @@
+"""One run in its directory, from an empty folder to a finished record."""
+
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+import ablate
+from ablate.build import build, build_corpus
+from ablate.check.checks import unread, warnings
+from ablate.config.identity import Identity
+from ablate.errors import UserError, in_a_line
+from ablate.evaluate.trained import measure_trained
+from ablate.judge.diagnosis import diagnose
+from ablate.record import record
+from ablate.record.lock import hold
+from ablate.run.recording import describe, finish, first_record, measure_training
+from ablate.run.state import Stamp, ended_since
+from ablate.run.trainer import make_trainer
+from ablate.train import checkpoints
+from ablate.train.distributed import Processes, alone
+from ablate.train.gradient import split_warnings
+from ablate.train.listeners import Listener
+from ablate.train.loop import Stopped
+
+OWN_FILES = ("checkpoint.pt", "curves.jsonl", "record.json", "events.out.tfevents.*")
+HALF_WRITTEN = (".checkpoint.pt.*", ".record.json.*", "curves.jsonl.partial")
+"""What a process that was killed while it wrote leaves behind."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to run and where."""
+
+    config: dict[str, Any]
+    identity: Identity
+    directory: Path
+    stamp: Stamp = None
+    """Of the record when it was decided to run; None where there was none."""
+
+
+def execute(
+    order: Order,
+    listeners: Callable[[Order], Sequence[Listener]],
+    stop: Callable[[], bool],
+    join: Callable[[torch.device], Processes] = alone,
+) -> dict[str, Any]:
+    """Do a run, or the rest of it, and return its record.
+
+    Whatever ends the run ends in the record: a failure is caught, its traceback goes to run.log
+    and the record says `failed`. Raises Stopped after recording `interrupted` when `stop` becomes
+    true, and lock.Busy where another process has the directory. What another process has ended
+    since the run was ordered is not done again. `join` brings in the processes that do it together.
+    """
+    directory = order.directory
+    directory.mkdir(parents=True, exist_ok=True)
+    with hold(directory), logged(directory) as log:
+        before, _ = record.read(directory)
+        if before and ended_since(directory, order.stamp):
+            return before
+        clear(directory, HALF_WRITTEN)
+        if order.config["rerun"]:
+            clear(directory, OWN_FILES)
+            before = None
+        result = first_record(order.config, order.identity)
+        if before and before["corpus"]["sha256"]:
+            result["corpus"] = before["corpus"]
+        if before:  # what is there took its time, and this goes on from it
+            result["timing"]["total_seconds"] = before["timing"]["total_seconds"]
+        if before and "evaluations" in before:
+            result["evaluations"] = before["evaluations"]
+        told = Told(listeners(order), log, stop)
+        try:
+            record.write(directory, result)
+            text = yaml.safe_dump(order.config, sort_keys=False, allow_unicode=True)
+            (directory / "config.yaml").write_text(text, encoding="utf-8")
+            train_and_measure(order, result, told, join)
+        except (Stopped, KeyboardInterrupt):
+            finish(result, "interrupted", None)
+            raise
+        except (Exception, SystemExit) as error:  # a scheme may call sys.exit; the sweep goes on
+            log.exception("the run failed")
+            finish(result, "failed", in_a_line(error))
+        finally:
+            record.write(directory, result)
+            told.finish(result)
+        return result
+
+
+class Told:
+    """The listeners of a run, the log and the user's wish to stop, as one."""
+
+    def __init__(
+        self, listeners: Sequence[Listener], log: logging.Logger, stop: Callable[[], bool]
+    ) -> None:
+        self.listeners, self.log, self.stop = listeners, log, stop
+        self.started = False
+
+    def start(self, result: dict[str, Any], resumed_at: int) -> None:
+        """The first step is next."""
+        self.log.info("starting after step %d of %d", resumed_at, result["steps"])
+        self.started = True
+        for listener in self.listeners:
+            listener.start(result, resumed_at)
+
+    def message(self, text: str) -> None:
+        """Say what is being done, and raise Stopped where the user wants to stop."""
+        if self.stop():
+            raise Stopped
+        if text:
+            self.log.info(text)
+            for listener in self.listeners:
+                listener.message(text)
+
+    def warn(self, texts: Sequence[str]) -> None:
+        """Say what looks wrong before the first step."""
+        for text in texts:
+            self.log.warning(text)
+            for listener in self.listeners:
+                listener.warn(text)
+
+    def finish(self, result: dict[str, Any]) -> None:
+        """The run is over; listeners that never heard of its start hear nothing."""
+        self.log.info("%s", result["status"])
+        if self.started:
+            for listener in self.listeners:
+                listener.finish(result)
+
+
+def train_and_measure(
+    order: Order,
+    result: dict[str, Any],
+    told: Told,
+    join: Callable[[torch.device], Processes],
+) -> None:
+    """Build, train and evaluate; fills `result` with whatever was reached."""
+    config = order.config
+    if config["threads"]:
+        torch.set_num_threads(config["threads"])
+    corpus = build_corpus(config, progress=told.message)
+    bench = build(config, corpus)
+    source = bench.task.source
+    begun_with = (result["corpus"] or {}).get("sha256", source.sha256)
+    if begun_with != source.sha256 and (order.directory / checkpoints.NAME).exists():
+        raise UserError(
+            f"{source.name} is no longer what this run began with; "
+            "bring it back, or rerun=true begins anew"
+        )
+    describe(result, bench, config)
+    suspicions = [] if (order.directory / checkpoints.NAME).exists() else warnings(bench)
+    processes = join(bench.model.embedding.weight.device)
+    result["environment"]["processes"] = processes.size
+    trainer = make_trainer(bench, config, order.directory, told.listeners, told.stop, processes)
+    resumed_at = trainer.restore()
+    record.write(order.directory, result)
+    told.start(result, resumed_at)
+    if not resumed_at:
+        told.warn(suspicions)
+        told.warn(unread(bench, order.identity.choices))
+        told.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
+    try:
+        finite = trainer.train()
+    except RuntimeError as error:
+        if failure := processes.failure(error):
+            raise RuntimeError(failure) from error
+        raise
+    finally:
+        trainer.detach()
+        measure_training(result, trainer.progress, config)
+    if processes.spread.sharded:  # the whole model, of which this process had a share
+        bench = build(config, corpus)
+        bench.model.load_state_dict((checkpoints.load(order.directory) or {})["model"])
+    result |= measure_trained(bench, config, told.message)
+    diverged = not finite or result["label"] == "diverged"
+    finish(result, "diverged" if diverged else "done", None)
+    result["diagnosis"] = diagnose(record.plain(result))
+
+
+def clear(directory: Path, patterns: Sequence[str]) -> None:
+    """Remove what an earlier process left under these names, and nothing else."""
+    for pattern in patterns:
+        for path in directory.glob(pattern):
+            path.unlink()
+
+
+class LogFile(logging.FileHandler):
+    """A log that loses a line when the disk is full, and says so to nobody: the run will."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Nothing: logging's own would print a traceback."""
+
+
+@contextmanager
+def logged(directory: Path) -> Iterator[logging.Logger]:
+    """A logger that writes run.log in a run's directory."""
+    logger = logging.getLogger(f"ablate.run.{directory.name}")
+    handler = LogFile(directory / "run.log", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.addHandler(handler)
+    logger.info("ablate %s: %s", ablate.__version__, " ".join(sys.argv))
+    try:
+        yield logger
+    finally:
+        logger.removeHandler(handler)
+        with suppress(OSError):
+            handler.close()

@@ -1,0 +1,1 @@
+"""The verb `sample`: a trained run continues a text."""

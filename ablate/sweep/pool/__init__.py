@@ -1,0 +1,1 @@
+"""Runs in processes of their own, some at a time, on this machine."""

@@ -1,0 +1,122 @@
+"""The runs of a plan on this machine, each in a process of its own."""
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ablate.run.state import Stamp, stamp
+from ablate.sweep.plan import PlannedRun
+from ablate.sweep.pool.foreman import Foreman
+from ablate.sweep.pool.live import display
+from ablate.sweep.pool.processes import Job, Pool
+from ablate.sweep.pool.progress_rows import RunRows
+from ablate.sweep.pool.server import start_server
+
+LOADED = (
+    "ablate.sweep.pool.worker",
+    "torch._dynamo",  # making an optimiser imports it
+    "matplotlib.backends.backend_agg",  # as TensorBoard's pictures do
+    "matplotlib.figure",
+    "PIL.PngImagePlugin",
+)
+"""What the fork server has ready, so that no run pays for it anew: several seconds each."""
+
+
+def warm_up() -> None:
+    """Begin to load what runs need, while the command goes on with something else."""
+    start_server(list(LOADED))
+
+
+def launch(
+    plan: Sequence[PlannedRun], folders: Sequence[Path], stop: Callable[[], bool]
+) -> dict[str, str]:
+    """Do what is wanted of a plan; what failed and could not be recorded, by name, with the reason.
+
+    Raises OSError where a study's folder cannot be written and KeyboardInterrupt where the user
+    does not wait for the runs to stop.
+    """
+    from ablate.sweep.pool.worker import work
+
+    stamps = {planned.identity.name: stamp(planned.directory) for planned in plan}
+    wanted = [planned for planned in plan if planned.wanted()]
+    for study in sorted({planned.directory.parent for planned in wanted}):
+        check_writable(study)
+    size, threads = shares(plan)
+    rows = RunRows([planned.identity.name for planned in wanted], size)
+    shown = display(rows)
+    foreman = Foreman(wanted, stamps, rows, shown)
+    pool = Pool(work, size, foreman, stop)
+
+    def jobs(batch: Sequence[PlannedRun]) -> Iterator[Job]:
+        for planned in batch:
+            if foreman.may_begin(planned):
+                yield job(planned, threads, folders, stamps[planned.identity.name])
+
+    shown.open()
+    try:
+        while batch := foreman.next_batch(stop):
+            pool.run(jobs(batch))
+    finally:
+        shown.close()
+    return foreman.unrecorded
+
+
+def job(planned: PlannedRun, threads: int, folders: Sequence[Path], before: Stamp) -> Job:
+    """A planned run as the pool takes it."""
+    from ablate.run.execute import Order
+    from ablate.sweep.pool.worker import Assignment
+
+    # A user's class may go to another folder.
+    order = Order(planned.config, planned.identity, planned.directory.absolute(), before)
+    given = Assignment(order, planned.config["threads"] or threads, planned.overrides, folders)
+    return Job(planned.identity.name, given, planned.config["run"]["timeout"])
+
+
+def check_writable(folder: Path) -> None:
+    """Make a folder; raises OSError where it cannot be made or nothing can be made in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "this folder cannot be written to", str(folder))
+
+
+def shares(plan: Sequence[PlannedRun]) -> tuple[int, int]:
+    """How many runs at a time, and how many threads each.
+
+    By the size of the whole plan and not of what is left of it, so that a run that goes on has the
+    threads that it began with: numbers are the same for the same count only.
+    """
+    import torch
+
+    from ablate.build import pick_device
+
+    first = plan[0].config
+    cores = usable_cores()
+    gpus = torch.cuda.device_count() if pick_device(first["device"]).type == "cuda" else 0
+    return shared_out(first, len(plan), cores, gpus, torch.get_num_threads())
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def shared_out(
+    config: Mapping[str, Any], runs: int, cores: int, gpus: int, most: int
+) -> tuple[int, int]:
+    """Runs at a time and threads a run, at most `most`, so that their product is `cores`.
+
+    >>> shared_out({"jobs": None, "threads": None}, 24, cores=8, gpus=0, most=8)
+    (8, 1)
+    >>> shared_out({"jobs": None, "threads": None}, 3, cores=8, gpus=0, most=8)
+    (3, 2)
+    >>> shared_out({"jobs": None, "threads": 4}, 24, cores=8, gpus=0, most=8)
+    (2, 4)
+    >>> shared_out({"jobs": None, "threads": None}, 24, cores=8, gpus=2, most=8)
+    (2, 4)
+    """
+    usual = gpus or max(1, cores // (config["threads"] or 1))
+    size = min(config["jobs"] or usual, runs)
+    return size, config["threads"] or max(1, min(most, cores // size))

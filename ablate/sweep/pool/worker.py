@@ -1,0 +1,116 @@
+"""What happens inside a process of the pool: one run, with all that it prints in its run.log."""
+
+import contextlib
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing import connection, parent_process
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ablate.build import pick_device
+from ablate.errors import in_a_line
+from ablate.record import lock
+from ablate.run.execute import Order, execute
+from ablate.run.hydra_files import write_hydra_files
+from ablate.run.tensorboard import TensorBoard
+from ablate.sweep.pool.events import LONGEST, HeldElsewhere, Sender, Unrecorded
+from ablate.sweep.pool.processes import GRACE
+from ablate.train.listeners import Curves, Listener
+from ablate.train.loop import Stopped
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A run for a process: what, with how many threads, and how it was composed."""
+
+    order: Order
+    threads: int
+    overrides: Sequence[str]
+    folders: Sequence[Path]
+
+
+def work(given: Assignment, seat: int, pipe: Connection) -> None:
+    """Do a run; its record says what came of it, and events go into the pipe as long as it lasts.
+
+    SIGTERM stops it after the step that it is at, and so does the end of the parent.
+    """
+    stop = WorkerStop()
+    signal.signal(signal.SIGTERM, stop)
+    for number in (signal.SIGINT, signal.SIGHUP):  # they reach the parent, which then says so
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=follow_parent, args=(stop,), daemon=True).start()
+
+    with contextlib.suppress(OSError):  # where memory ends, a run goes and not its parent
+        Path("/proc/self/oom_score_adj").write_text("500")
+
+    def send(event: Any) -> None:
+        with contextlib.suppress(OSError):  # the parent may be gone
+            pipe.send(event)
+
+    directory = given.order.directory
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        print_to(directory / "run.log")
+        torch.set_num_threads(given.threads)
+        take_device(given.order.config["device"], seat)
+        write_hydra_files(directory, given.overrides, given.folders)
+        execute(given.order, lambda order: listeners(order, Sender(send)), stop)
+    except lock.Busy as busy:
+        send(HeldElsewhere(str(busy)))
+    except (Stopped, KeyboardInterrupt):
+        pass  # its record says so
+    except Exception as error:  # outside of what a record can tell: a full disk, no permission
+        send(Unrecorded(in_a_line(error)[:LONGEST]))
+
+
+class WorkerStop:
+    """Whether the run is to stop: set by a signal or by the end of the parent."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self, *signal_and_frame: object) -> bool:
+        if signal_and_frame:
+            self.asked = True
+        return self.asked
+
+
+def follow_parent(stop: WorkerStop) -> None:
+    """Wait for the end of the parent, then stop, and leave where stopping takes too long."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        stop.asked = True
+        time.sleep(GRACE)
+        os._exit(1)
+
+
+def print_to(log: Path) -> None:
+    """Let all that is printed from here on, also by C code and by a crash, go into a file."""
+    with log.open("a", encoding="utf-8") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    faulthandler.enable()
+    faulthandler.register(signal.SIGUSR1, all_threads=True)  # the pool asks where a run hangs
+
+
+def take_device(name: str, seat: int) -> None:
+    """Where the config leaves open which GPU, take one by the seat."""
+    device = pick_device(name)
+    if device.type == "cuda" and device.index is None:
+        torch.cuda.set_device(seat % torch.cuda.device_count())
+
+
+def listeners(order: Order, sender: Sender) -> Sequence[Listener]:
+    """Who hears of the run: curves.jsonl, TensorBoard and the parent."""
+    return [Curves(order.directory), TensorBoard(order.directory), sender]

@@ -1,0 +1,95 @@
+"""The t-interval against scipy, and what the unit of an average is."""
+
+import math
+import random
+
+import pytest
+from scipy.stats import t as student
+
+from ablate.judge.intervals import interval, over_seeds, t_quantile, t_within
+from ablate.judge.profile import BARS, bars, bins, profile
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("freedom", [*range(1, 31), 99, 1000])
+def test_the_t_quantile_is_scipys(freedom: int, confidence: float) -> None:
+    expected = student.ppf((1 + confidence) / 2, freedom)
+    assert t_quantile(freedom, confidence) == pytest.approx(expected, rel=1e-9)
+    assert t_within(expected, freedom) == pytest.approx(confidence, rel=1e-9)
+
+
+def test_no_degree_of_freedom_has_no_quantile() -> None:
+    with pytest.raises(ValueError, match="0 degrees"):
+        t_quantile(0)
+
+
+def test_an_interval_of_known_numbers() -> None:
+    found = interval([2.0, 4.0, 4.0, 6.0])
+    assert found.mean == 4.0
+    assert found.half_width == pytest.approx(3.182446305 * math.sqrt(8 / 3) / 2)
+    assert found.n == 4
+
+
+def test_one_value_has_no_interval_and_none_has_no_mean() -> None:
+    assert (interval([1.5]).mean, interval([1.5]).half_width) == (1.5, None)
+    assert (interval([]).mean, interval([]).half_width, interval([]).n) == (None, None, 0)
+
+
+def test_the_interval_covers_the_mean_95_times_in_100() -> None:
+    generator = random.Random(0)
+    covered = 0
+    for _ in range(4000):
+        found = interval([generator.gauss(1.0, 2.0) for _ in range(3)])
+        assert found.mean is not None
+        assert found.half_width is not None
+        covered += abs(found.mean - 1.0) < found.half_width
+    assert abs(covered / 4000 - 0.95) < 0.014  # four standard errors
+
+
+def test_ratios_are_averaged_as_ratios() -> None:
+    found = interval([0.1, 10.0, 1.0], "log")
+    assert found.mean == pytest.approx(1.0)
+    plain = interval([math.log(0.1), math.log(10.0), 0.0])
+    assert plain.half_width is not None
+    assert found.half_width == pytest.approx(math.exp(plain.half_width))
+    assert interval([0.0, 1.0], "log") == interval([1.0, 0.0], "log")
+    assert interval([0.0, 1.0], "log").mean == 0.0
+    assert interval([1e-300, 1e300], "log").half_width is None
+
+
+def test_the_seed_is_the_unit_and_not_the_run() -> None:
+    runs = [(seed, arm, seed + offset) for seed in (0, 1) for arm, offset in (("a", 0), ("b", 10))]
+    found = over_seeds(runs)
+    assert found == interval([5.0, 6.0])
+    copies = [(0, "a", 1.0), (0, "a", 1.0), (0, "a", 1.0)]
+    assert over_seeds(copies) == interval([1.0])
+
+
+def test_seeds_that_cover_different_arms_have_no_interval() -> None:
+    found = over_seeds([(0, "a", 1.0), (0, "b", 5.0), (1, "a", 3.0)])
+    assert (found.mean, found.half_width, found.n) == (3.0, None, 2)
+
+
+def test_bars_have_at_most_12_places_and_show_decades() -> None:
+    norms = [10.0 ** (layer - 23) for layer in range(24)]
+    found = profile([norms])
+    assert len(found) == 12
+    assert found[0] == pytest.approx(10**-22.5)
+    assert bars(found)[0] == BARS[0]
+    assert bars(found)[-1] == BARS[-1]
+    assert list(bars(found)) == sorted(bars(found))
+
+
+def test_a_flat_profile_looks_flat_and_a_zero_is_a_dot() -> None:
+    assert set(bars([1.0, 1.1, 0.95])) == {"█"}
+    assert bars([None, 1.0, 0.1]) == "·█▁"
+    assert bars([]) == ""
+    assert bars([None]) == ""
+
+
+def test_the_profile_is_the_median_over_runs_of_any_depth() -> None:
+    assert profile([[1.0], [5.0], [2.0]]) == [2.0]
+    assert profile([[1.0, 1.0, 4.0, 4.0], [1.0, 4.0]]) == pytest.approx([1.0, 4.0])
+    assert profile([[], []]) == []
+    assert profile([[None, 1.0]]) == [None, 1.0]
+    assert bins([2.0] * 25, 12) == pytest.approx([2.0] * 12)

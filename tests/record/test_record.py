@@ -1,0 +1,232 @@
+"""The record survives its writer's death and its reader meets any file."""
+
+import errno
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ablate.record import record
+
+
+def minimal(**parts: Any) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "status": "done",
+        "choices": {"pos": "rope"},
+        "config": {"lr": 0.1},
+    } | parts
+
+
+def put(directory: Path, text: str | bytes) -> Path:
+    data = text.encode() if isinstance(text, str) else text
+    (directory / record.FILE).write_bytes(data)
+    return directory
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    written = minimal(loss={"validation": 2.5, "uniform": 5.545}, seed=3, extra={"new": [1]})
+    record.write(tmp_path, written)
+    found, problem = record.read(tmp_path)
+    assert problem is None
+    assert found is not None
+    assert found["loss"]["validation"] == 2.5
+    assert (found["seed"], found["extra"]) == (3, {"new": [1]})
+    assert [path.name for path in tmp_path.iterdir()] == [record.FILE]
+
+
+def test_a_record_has_every_key_of_its_shape(tmp_path: Path) -> None:
+    record.write(tmp_path, minimal(corpus=None, gradients=None, extrapolation=None))
+    found, problem = record.read(tmp_path)
+    assert problem is None
+    assert found is not None
+    assert set(record.SHAPE) <= set(found)
+    assert found["loss"] == dict.fromkeys(record.SHAPE["loss"])
+    assert found["gradients"]["parameters_first"] == []
+    assert found["extrapolation"] == {
+        "train_length": None,
+        **{key: [] for key in ("lengths", "accuracy", "nll", "retention")},
+    }
+
+
+def test_what_only_some_tasks_measure_is_a_list_of_numbers_or_not_there(tmp_path: Path) -> None:
+    for given, expected in (([0.5, None], [0.5, None]), ("much", []), ([True], [None])):
+        record.write(tmp_path, minimal(extrapolation={"exact": given}))
+        found, problem = record.read(tmp_path)
+        assert found is not None
+        assert found["extrapolation"]["exact"] == expected
+        assert (problem is None) == (given == expected)
+
+
+def test_the_file_is_standard_json_a_key_a_line(tmp_path: Path) -> None:
+    record.write(tmp_path, {"loss": {"first": math.nan}, "curve": [1.0, math.inf, -math.inf]})
+    text = (tmp_path / record.FILE).read_text()
+    assert (
+        text == '{\n  "schema": 1,\n  "loss": {"first": null},\n  "curve": [1.0, null, null]\n}\n'
+    )
+
+
+def test_numpy_numbers_become_plain(tmp_path: Path) -> None:
+    values = {
+        "one": np.float32(0.5),
+        "nan": np.float64("nan"),
+        "whole": np.int64(7),
+        "flag": np.bool_(True),
+        "array": np.array([[1.0, np.nan]]),
+        "tuple": (np.float32("inf"), 1),
+    }
+    record.write(tmp_path, values)
+    assert json.loads((tmp_path / record.FILE).read_text()) == {
+        "schema": 1,
+        "one": 0.5,
+        "nan": None,
+        "whole": 7,
+        "flag": True,
+        "array": [[1.0, None]],
+        "tuple": [None, 1],
+    }
+
+
+def test_a_value_that_json_cannot_hold_touches_no_file(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        record.write(tmp_path, {"path": object()})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    record.write(tmp_path, minimal(seed=1))
+
+    def full(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    owner = os if failing == "fsync" else Path
+    monkeypatch.setattr(owner, failing, full)
+    with pytest.raises(OSError, match="No space"):
+        record.write(tmp_path, minimal(seed=2))
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == [record.FILE]
+    found, _ = record.read(tmp_path)
+    assert found is not None
+    assert found["seed"] == 1
+
+
+def test_a_writer_that_is_interrupted_leaves_no_litter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        record.write(tmp_path, minimal())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_record_is_readable_by_others(tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        record.write(tmp_path, minimal())
+    finally:
+        os.umask(mask)
+    assert (tmp_path / record.FILE).stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "empty"),
+        ("\n  \n", "empty"),
+        (b"\0" * 4096, "empty"),
+        ('{"schema": 1, "loss": {"fir', "the end is missing"),
+        ('{"schema": 1,}', "not JSON"),
+        ("status: done", "not JSON"),
+        (b"\x80\x81\xff", "not JSON"),
+        ("[1, 2]", "holds a list"),
+        ("3.5", "holds a number"),
+        ("true", "holds true or false"),
+        ('"done"', "holds text"),
+        ("null", "holds null"),
+        ('{"name": "some-package", "version": "1.0"}', "no `schema`"),
+        ('{"schema": "1"}', "no `schema`"),
+        ('{"schema": true}', "no `schema`"),
+        ('{"schema": [1]}', "no `schema`"),
+        ("[" * 100_000, "not JSON"),
+        ('{"schema": ' + "9" * 5000 + "}", "not JSON"),
+    ],
+)
+def test_a_file_that_is_no_record_is_a_problem_in_one_line(
+    tmp_path: Path, content: str | bytes, words: str
+) -> None:
+    found, problem = record.read(put(tmp_path, content))
+    assert found is None
+    assert problem is not None
+    assert words in problem
+    assert "\n" not in problem
+    assert len(problem) < 200
+
+
+def test_a_missing_record_or_run_is_a_problem(tmp_path: Path) -> None:
+    assert record.read(tmp_path) == (None, "missing record.json")
+    assert record.read(tmp_path / "nowhere") == (None, "missing record.json")
+    (tmp_path / record.FILE).mkdir()
+    assert record.read(tmp_path) == (None, "record.json is not a file")
+
+
+def test_a_record_that_may_not_be_read_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deny(path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", deny)
+    found, problem = record.read(put(tmp_path, json.dumps(minimal())))
+    assert (found, problem) == (None, "record.json cannot be read: Permission denied")
+
+
+@pytest.mark.parametrize(("schema", "age"), [(2, "newer"), (0, "older")])
+def test_another_schema_is_read_as_far_as_it_goes(tmp_path: Path, schema: int, age: str) -> None:
+    found, problem = record.read(put(tmp_path, json.dumps(minimal(schema=schema, seed=4))))
+    assert found is not None
+    assert found["seed"] == 4
+    assert problem == f"record.json has the {age} schema {schema}, this version reads 1"
+
+
+def test_wrong_types_are_named_and_read_as_nothing(tmp_path: Path) -> None:
+    content = minimal(
+        seed="zero",
+        loss={"validation": "low", "first": True, "uniform": 5.5},
+        gradients=[1],
+        extrapolation={"accuracy": [0.1, "x", None]},
+    )
+    found, problem = record.read(put(tmp_path, json.dumps(content)))
+    assert found is not None
+    assert (found["seed"], found["loss"]["validation"], found["loss"]["first"]) == (None,) * 3
+    assert found["loss"]["uniform"] == 5.5
+    assert found["gradients"]["inputs_first"] == []
+    assert found["extrapolation"]["accuracy"] == [0.1, None, None]
+    assert problem is not None
+    assert "`seed` is text, not a number" in problem
+    assert problem.endswith("2 more")
+
+
+def test_missing_required_keys_are_named(tmp_path: Path) -> None:
+    found, problem = record.read(put(tmp_path, '{"schema": 1}'))
+    assert found is not None
+    assert problem == "no `status`; no `config`; no `choices`"
+
+
+def test_non_finite_literals_read_as_nothing(tmp_path: Path) -> None:
+    text = '{"schema": 1, "status": "done", "config": {}, "choices": {},'
+    text += '"loss": {"first": NaN, "final": Infinity, "best": 1e999, "validation": 2.0}}'
+    found, problem = record.read(put(tmp_path, text))
+    assert problem is None
+    assert found is not None
+    loss = found["loss"]
+    assert (loss["first"], loss["final"], loss["best"], loss["validation"]) == (None,) * 3 + (2.0,)

@@ -1,0 +1,168 @@
+"""No sentence claims more than its numbers."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from ablate.report.inference.analysis import Analysis, analyse
+from ablate.report.runs.collect import Run
+from tests.report.conftest import make_run
+
+WOBBLE = ([0.004, -0.003, 0.001], [-0.002, 0.003, -0.001], [0.001, 0.002, -0.004])
+
+
+def text(analysis: Analysis, kind: str) -> str:
+    return "\n".join(one.text for one in analysis.sentences if one.kind == kind)
+
+
+def one_factor(losses: Mapping[str, Sequence[float]]) -> list[Run]:
+    return [
+        make_run({"pos": pos}, seed=seed, loss__validation=loss)
+        for pos, by_seed in losses.items()
+        for seed, loss in enumerate(by_seed)
+    ]
+
+
+def two_factors(losses: Mapping[tuple[str, str], float]) -> list[Run]:
+    """Runs of (pos, norm) over three seeds, each arm with noise of its own."""
+    return [
+        make_run({"pos": pos, "norm": norm}, seed=seed, loss__validation=loss + noise)
+        for place, ((pos, norm), loss) in enumerate(losses.items())
+        for seed, noise in enumerate(WOBBLE[place % 3])
+    ]
+
+
+CROSSED = {("rope", "pre"): 2.0, ("rope", "post"): 2.3, ("none", "pre"): 2.3, ("none", "post"): 2.0}
+
+
+def test_a_factor_that_averages_to_nothing_is_not_said_to_make_no_difference() -> None:
+    analysis = analyse(two_factors(CROSSED))
+    assert {effect.verdict for effect in analysis.effects} <= {"equivalent", "not distinguishable"}
+    assert "norm=post" not in text(analysis, "no difference") + text(analysis, "undecided")
+    assert (
+        "norm=post differs from norm=pre in a way that depends on pos (see pos × norm), and on"
+        " average they are "
+    ) in text(analysis, "mattered")
+
+
+def test_only_a_level_whose_difference_depends_is_said_to_depend() -> None:
+    losses = {**CROSSED, ("alibi", "pre"): 2.6, ("alibi", "post"): 2.9}  # as rope, 0.6 above
+    lines = text(analyse(two_factors(losses)), "mattered").splitlines()
+    (alibi,) = [line for line in lines if line.startswith("pos=alibi is worse than pos=rope")]
+    assert "depends" not in alibi
+    assert any(line.startswith("pos=none differs") for line in lines)
+
+
+def test_an_interval_that_the_number_of_comparisons_overrules_says_so() -> None:
+    base = [2.0, 2.1, 2.2]
+    runs = one_factor({"rope": base, "none": [2.03, 2.07, 2.201], "alibi": [2.02, 2.14, 2.23]})
+    (alibi,) = [one for one in analyse(runs).contrasts if one.name == "pos=alibi"]
+    assert (alibi.difference.low or 0.0) > 0
+    assert alibi.verdict == "not distinguishable"
+    assert "are clear alone, not after the correction for" in text(analyse(runs), "undecided")
+    alone = [run for run in runs if run.record["choices"]["pos"] != "none"]
+    assert "Holm" not in "".join(one.text for one in analyse(alone).sentences)
+
+
+@pytest.mark.parametrize("gap", [-0.3, 0.0])
+def test_survivors_decide_nothing_and_the_divergence_is_told_once(gap: float) -> None:
+    base = [2.0, 2.1, 2.2, 2.3, 2.4]
+    runs = one_factor({"rope": base, "alibi": [loss + gap + 0.001 * loss for loss in base]})
+    for run in runs[-2:]:
+        run.record["status"] = "diverged"
+    told = text(analyse(runs), "undecided")
+    assert "where both finished, but other runs diverged, so nothing is decided; 3 seeds" in told
+    assert told.count("2 of 5") == 2  # pairs left out, runs diverged
+    assert not any(word in told for word in ("better", "worse", "equivalent"))
+    assert text(analyse(runs), "mattered") == ""
+
+
+def test_equal_losses_are_the_same_and_equal_shares_are_no_evidence() -> None:
+    runs = one_factor({"rope": [2.0, 2.1, 2.2], "alibi": [2.0, 2.1, 2.2]})
+    told = text(analyse(runs), "no difference")
+    assert told == "pos=alibi and pos=rope are the same: exactly 0 nats apart in each of 3 seeds"
+    for run in runs:
+        run.record["extrapolation"]["accuracy"] = [0.0] * 5
+    shares = analyse(runs, metric="acc_L")
+    assert shares.contrasts[0].verdict == "no spread"
+    assert text(shares, "no difference") == ""
+
+
+def test_a_key_that_older_records_lack_is_no_difference() -> None:
+    runs = one_factor({"rope": [2.0, 2.1, 2.2], "alibi": [2.01, 2.1, 2.21]})
+    for run in runs[::2]:
+        run.record["config"] |= {"precision": "float32", "evaluate": {"protocols": ["a"]}}
+        run.record["config"]["pos"]["newer"] = True
+    analysis = analyse(runs)
+    assert analysis.factors == ("pos",)
+    assert [arm.label for arm in analysis.arms] == ["pos=alibi", "pos=rope"]
+    assert "never change" not in text(analysis, "caution")
+    runs[0].record["config"]["precision"] = "bfloat16"
+    assert "precision" in analyse(runs).factors
+
+
+@pytest.mark.parametrize(("key", "levels"), [("task", ("lm", "mlm")), ("corpus", ("a", "b"))])
+def test_no_loss_is_compared_across_tasks_or_texts(key: str, levels: tuple[object, object]) -> None:
+    runs = [
+        make_run({"pos": pos, key: level}, seed=seed, loss__validation=2 + gap * place + noise)
+        for place, level in enumerate(levels)
+        for (pos, gap), noises in zip((("rope", 1.0), ("alibi", 1.3)), WOBBLE, strict=False)
+        for seed, noise in enumerate(noises)
+    ]
+    analysis = analyse(runs)
+    assert {one.factors for one in analysis.effects} == {("pos",)}
+    assert [(one.name, one.against) for one in analysis.contrasts] == [
+        (f"pos=alibi {key}={level}", f"pos=rope {key}={level}") for level in levels
+    ]
+    assert f"arms of another {key} are not compared" in text(analysis, "caution")
+    assert f"pos=alibi {key}={levels[1]} is worse" in text(analysis, "mattered")
+
+
+def test_the_best_of_several_looks_is_said_to_be_chosen() -> None:
+    runs = one_factor({"rope": [2.0, 2.1, 2.2], "alibi": [2.01, 2.1, 2.21]})
+    assert "chosen on what it reports" in text(analyse(runs, metric="best_loss"), "caution")
+    assert "chosen on what it reports" not in text(analyse(runs), "caution")
+
+
+def test_values_that_are_chosen_from_are_sorted_and_told_only_where_they_differ() -> None:
+    runs = [
+        make_run({"pos": pos, "lr": lr}, seed=seed)
+        for pos, rates in (("rope", (0.001, 0.0003)), ("alibi", (0.0003, 0.001)))
+        for lr in rates
+        for seed in range(3)
+    ]
+    analysis = analyse(runs, choose_key="lr")
+    assert [choice.among for choice in analysis.choices] == [("0.0003", "0.001")] * 2
+    assert "different values" not in text(analysis, "caution")
+
+
+def test_a_metric_that_no_run_measures_is_said_to_be_missing() -> None:
+    runs = one_factor({"rope": [2.0, 2.1], "alibi": [2.0, 2.1]})
+    assert "none of these runs measures exact_L" in text(analyse(runs, metric="exact_L"), "caution")
+    assert "measures" not in text(analyse(runs), "caution")
+
+
+def test_a_baseline_that_never_finished_is_passed_over_and_the_report_says_so() -> None:
+    runs = one_factor({"rope": [2.0, 2.1], "alibi": [2.0, 2.1]})
+    assert analyse(runs).baseline_reason == "the arm nearest to the defaults"
+    for run in runs[:2]:
+        run.record["status"] = "diverged"
+    found = analyse(runs)
+    assert found.baseline == "pos=alibi"
+    assert found.baseline_reason == "the arm nearest to the defaults, of those with a finished run"
+    assert "measures" not in text(found, "caution")
+
+
+def test_counts_are_told_with_the_p_that_the_verdict_rests_on() -> None:
+    base = [2.0, 2.1, 2.2, 2.3]
+    runs = one_factor({"rope": base, "alibi": base, "none": base})
+    for run in (*runs[4:8], *runs[8:10]):  # all of alibi, half of none
+        run.record["status"] = "diverged"
+    (alibi,) = [one for one in analyse(runs).contrasts if one.name == "pos=alibi"]
+    assert alibi.p_diverged == pytest.approx(2 / 70)
+    assert alibi.p_diverged_holm == pytest.approx(4 / 70)
+    assert alibi.verdict == "undecided"
+    assert (
+        "4 of 4 runs diverged against 0 of 4 (Fisher's exact test over 4 seeds: more than half of"
+        " the runs in 4 against 0, p = 0.057 by Holm)"
+    ) in text(analyse(runs), "undecided")

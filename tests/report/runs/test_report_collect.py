@@ -1,0 +1,120 @@
+"""Which folders are runs, which study is the newest, and what is slow."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ablate.errors import UserError
+from ablate.report.runs.collect import collect, find, with_slow
+
+Factory = Callable[..., Path]
+
+
+def names(runs: list) -> list[str]:
+    return [f"{run.study}/{run.name}" for run in runs]
+
+
+def test_a_path_is_a_run_a_study_an_outputs_root_or_a_record(
+    outputs: Path, add_run: Factory
+) -> None:
+    first = add_run({"pos": "rope"})
+    add_run({"pos": "alibi"})
+    other = add_run({"pos": "rope"}, study="other")
+    assert len(collect([first], outputs)) == 1
+    assert len(collect([first / "record.json"], outputs)) == 1
+    assert len(collect([outputs / "scout"], outputs)) == 2
+    assert len(collect([outputs], outputs)) == 3
+    assert names(collect([Path("other")], outputs)) == [f"other/{other.name}"]
+
+
+def test_a_run_named_twice_counts_once(outputs: Path, add_run: Factory) -> None:
+    run = add_run()
+    assert len(collect([outputs, run, outputs / "scout"], outputs)) == 1
+
+
+def test_the_default_is_the_study_whose_record_changed_last(
+    outputs: Path, add_run: Factory
+) -> None:
+    for age, study in enumerate(("newest", "older", "oldest")):
+        for seed in (0, 1):
+            record = add_run(study=study, seed=seed) / "record.json"
+            os.utime(record, (1e9 - age, 1e9 - age - seed))
+    assert names(collect([], outputs)) == ["newest/default,seed=0", "newest/default,seed=1"]
+
+
+def test_every_folder_of_a_run_is_listed_whatever_is_in_it(outputs: Path, add_run: Factory) -> None:
+    add_run()
+    study = outputs / "scout"
+    (study / "empty").mkdir()
+    (study / "only_hydra" / ".hydra").mkdir(parents=True)
+    (study / "only_lock").mkdir()
+    (study / "only_lock" / ".lock").touch()
+    (study / "only_log").mkdir()
+    (study / "only_log" / "run.log").touch()
+    (study / "multirun.yaml").touch()
+    (study / ".submitit").mkdir()
+    (study / "figures").mkdir()
+    (study / "figures" / "loss.png").touch()
+    found = {run.name: run.problem for run in collect([study], outputs)}
+    missing = dict.fromkeys(("empty", "only_hydra", "only_lock", "only_log"), "missing record.json")
+    assert found == {"default,seed=0": None, **missing}
+
+
+def test_a_study_of_one_run_that_left_nothing_is_found(outputs: Path) -> None:
+    (outputs / "scout" / "pos=rope").mkdir(parents=True)
+    assert names(collect([], outputs)) == ["scout/pos=rope"]
+
+
+def test_an_empty_study_is_no_run_beside_others(outputs: Path, add_run: Factory) -> None:
+    add_run()
+    (outputs / "empty_study").mkdir()
+    assert len(find(outputs)) == 1
+
+
+def test_what_cannot_be_found_is_told_with_what_to_do(outputs: Path, add_run: Factory) -> None:
+    with pytest.raises(UserError, match="no runs here yet; `ablate run`"):
+        collect([], outputs)
+    with pytest.raises(UserError, match="no such outputs folder"):
+        collect([], outputs / "nowhere")
+    add_run()
+    with pytest.raises(UserError, match="does not exist; did you mean scout"):
+        collect([outputs / "scuot"], outputs)
+    with pytest.raises(UserError, match="does not exist; did you mean scout"):
+        collect([Path("scuot")], outputs)
+    (outputs / "notes.txt").touch()
+    with pytest.raises(UserError, match="is a file"):
+        collect([outputs / "notes.txt"], outputs)
+    (outputs / "unrelated").mkdir()
+    with pytest.raises(UserError, match="no runs here"):
+        collect([outputs / "unrelated"], outputs)
+
+
+def test_slow_is_worse_than_the_best_arm_and_still_falling(outputs: Path, add_run: Factory) -> None:
+    falling = {"steps": list(range(90)), "loss": [4.0 - 0.02 * step for step in range(90)]}
+    flat = {"steps": list(range(90)), "loss": [2.5] * 90}
+    add_run({"pos": "rope"}, loss__validation=2.0, curve=falling)
+    add_run({"pos": "alibi"}, loss__validation=2.5, curve=falling)
+    add_run({"pos": "none"}, loss__validation=2.5, curve=flat)
+    add_run({"pos": "learned"}, loss__validation=2.5, curve=falling, label="stuck")
+    add_run({"pos": "rope"}, study="other", loss__validation=2.5, curve=falling)
+    labels = {(run.study, run.arm): run.label for run in with_slow(collect([outputs], outputs))}
+    assert labels == {
+        ("scout", "pos=rope-1f3a9c2e"): "healthy",
+        ("scout", "pos=alibi-1f3a9c2e"): "slow",
+        ("scout", "pos=none-1f3a9c2e"): "healthy",
+        ("scout", "pos=learned-1f3a9c2e"): "stuck",
+        ("other", "pos=rope-1f3a9c2e"): "healthy",
+    }
+
+
+def test_slow_copes_with_holes_in_a_curve(outputs: Path, add_run: Factory) -> None:
+    add_run({"pos": "rope"}, loss__validation=2.0)
+    add_run({"pos": "alibi"}, loss__validation=2.5, curve={"steps": [1, None], "loss": [None]})
+    run = add_run({"pos": "none"}, loss__validation=None)
+    record = json.loads((run / "record.json").read_text())
+    del record["curve"]
+    (run / "record.json").write_text(json.dumps(record))
+    assert {run.label for run in with_slow(collect([outputs], outputs))} == {"healthy"}
