@@ -13,7 +13,7 @@ from ablate.diff.side_by_side import Comparison, as_text
 from ablate.diff.sides import Number, Side, curves, find_side, numbers, settings_that_differ
 from ablate.errors import UserError
 from ablate.record.record import plain
-from ablate.report.options import Parser
+from ablate.report.options import ReportParser
 
 DESCRIPTION = """\
 What differs between two runs, or two arms over the seeds that both have: settings, training curves
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = Parser(
+    parser = ReportParser(
         "ablate diff",
         description=DESCRIPTION,
         epilog=NOTES,
