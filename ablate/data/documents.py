@@ -37,10 +37,11 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass over a corpus tells; lengths are in characters, in the order of the stream.
+    """What one pass over a corpus finds out about it.
 
-    Where the corpus has no split of its own, documents of up to `whole` characters are in one
-    split as a whole; longer ones give their last 5 % to validation.
+    `lengths` of documents are in characters, in the order of the stream; `characters` are those of
+    each split. Where the corpus has no split of its own, a document of up to `whole` characters is
+    in one split as a whole; a longer one gives its last 5 % to validation.
     """
 
     sha256: str
@@ -50,9 +51,9 @@ class Survey:
 
 
 def in_validation(name: str) -> bool:
-    """Whether a document is validation under the rule by document: hash(name) < 5 %.
+    """Whether the hash of its name puts a document into validation; 5 % of names are.
 
-    Only the name decides, so that a document keeps its place when others come or go.
+    Only the name decides, so that a document stays in its split when others come or go.
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") < VALIDATION_SHARE * 2**64
@@ -78,54 +79,55 @@ class Digest:
         return self._hash.hexdigest()
 
 
-def survey(pieces: Iterable[Piece]) -> Survey:
-    """Hash a stream of documents, measure it and settle how it is split.
+def take_survey(pieces: Iterable[Piece]) -> Survey:
+    """Hash a stream of documents, measure it and decide how it is split.
 
-    Without a split of its own: documents of at most 1 % of the corpus go whole, 5 % of them to
-    validation by the hash of their names; of longer ones the last 5 % are validation. Where that
-    makes less than 2 % validation, the last 5 % of every document are.
+    A corpus without a split of its own is split so: 5 % of the documents that are at most 1 % of
+    the corpus are validation, chosen by the hash of their names, and so are the last 5 % of each
+    longer document. Where that makes less than 2 % of the text validation, the last 5 % of every
+    document are instead.
     """
     digest = Digest()
-    lengths, chosen = array("q"), array("b")
-    given: dict[Split, int] = {"train": 0, "validation": 0}
+    lengths, hashed = array("q"), array("b")
+    own_split: dict[Split, int] = {"train": 0, "validation": 0}
     for (split, name), group in groupby(pieces, key=lambda piece: (piece.split, piece.name)):
         length = 0
         for piece in group:
             digest.feed(piece)
             length += len(piece.text)
         lengths.append(length)
-        chosen.append(in_validation(name))
+        hashed.append(in_validation(name))
         if split is not None:
-            given[split] += length
-    if any(given.values()):
-        return Survey(digest.hexdigest(), lengths, given, whole=0)
+            own_split[split] += length
+    if any(own_split.values()):
+        return Survey(digest.hexdigest(), lengths, own_split, whole=0)
     total = sum(lengths)
     whole = int(WHOLE_SHARE * total)
-    validation = _validation(lengths, chosen, whole)
+    validation = _validation_size(lengths, hashed, whole)
     if validation < LEAST_SHARE * total:
         whole = 0
-        validation = _validation(lengths, chosen, whole)
+        validation = _validation_size(lengths, hashed, whole)
     characters: dict[Split, int] = {"train": total - validation, "validation": validation}
     return Survey(digest.hexdigest(), lengths, characters, whole)
 
 
-def _validation(lengths: array, chosen: array, whole: int) -> int:
-    """Characters of validation."""
+def _validation_size(lengths: array, hashed: array, whole: int) -> int:
+    """Characters of validation; `hashed` is 1 for a document that its hash puts there."""
     return sum(
-        length * hashed if length <= whole else length - _mark(length)
-        for length, hashed in zip(lengths, chosen, strict=True)
+        length * in_it if length <= whole else length - _tail_start(length)
+        for length, in_it in zip(lengths, hashed, strict=True)
     )
 
 
 def parts(pieces: Iterable[Piece], survey: Survey) -> Iterator[Part]:
-    """Say of every stretch of text to which split it belongs, in the order of the stream."""
+    """The text in the order of the stream, each stretch with the split that it belongs to."""
     lengths = iter(survey.lengths)
-    for (given, name), group in groupby(pieces, key=lambda piece: (piece.split, piece.name)):
+    for (own_split, name), group in groupby(pieces, key=lambda piece: (piece.split, piece.name)):
         length = next(lengths, 0)
-        if given is None and length > survey.whole:
+        if own_split is None and length > survey.whole:
             stretches = _cut_tail(group, length)
         else:
-            split: Split = given or ("validation" if in_validation(name) else "train")
+            split: Split = own_split or ("validation" if in_validation(name) else "train")
             stretches = ((split, piece.text) for piece in group)
         begun: set[Split] = set()
         for split, text in stretches:
@@ -134,18 +136,18 @@ def parts(pieces: Iterable[Piece], survey: Survey) -> Iterator[Part]:
                 begun.add(split)
 
 
-def _mark(length: int) -> int:
-    """Where the tail of a document begins, in characters; both sides keep at least one if it can.
+def _tail_start(length: int) -> int:
+    """Where the last 5 % of a document begin, in characters; each side gets one where it can.
 
-    >>> _mark(1000), _mark(2), _mark(1)
+    >>> _tail_start(1000), _tail_start(2), _tail_start(1)
     (950, 1, 1)
     """
     return max(min(int((1 - VALIDATION_SHARE) * length), length - 1), 1)
 
 
 def _cut_tail(group: Iterator[Piece], length: int) -> Iterator[tuple[Split, str]]:
-    """Training up to the last line end before 95 % (but after 90 %) of the document, else 95 %."""
-    mark, position, split = _mark(length), 0, SPLITS[0]
+    """Cut where the last 5 % begin: at the last line end before, unless that is before 90 %."""
+    mark, position, split = _tail_start(length), 0, SPLITS[0]
     for piece in group:
         text = piece.text
         if split == "validation" or position + len(text) <= mark:

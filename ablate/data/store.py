@@ -7,14 +7,13 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ablate.data import entry
 from ablate.data.corpora import Corpus
-from ablate.data.documents import Split, Survey, survey
+from ablate.data.documents import Split, Survey, take_survey
 from ablate.data.entry import TokenizedCorpus
 from ablate.data.files import Stamp
 from ablate.data.stream import silent, tokens, training_texts
@@ -32,8 +31,8 @@ Say = Callable[[str], None]
 
 def cache_folder() -> Path:
     """ABLATE_CACHE, else `ablate` in XDG_CACHE_HOME, else in ~/.cache."""
-    if own := os.environ.get("ABLATE_CACHE"):
-        return Path(own).expanduser()
+    if folder := os.environ.get("ABLATE_CACHE"):
+        return Path(folder).expanduser()
     if (base := os.environ.get("XDG_CACHE_HOME")) and Path(base).is_absolute():
         return Path(base) / "ablate"
     return Path("~/.cache/ablate").expanduser()
@@ -51,15 +50,15 @@ def prepare(
     say = progress or silent
     before = corpus.stamp()
     note = _note(root, corpus, before)
-    if (sha256 := _noted(note)) and (ready := _read(_place(root, corpus, sha256), sha256)):
-        return ready
+    if (sha256 := _noted(note)) and (stored := _read(_place(root, corpus, sha256), sha256)):
+        return stored
     say(f"corpus={corpus.name}: reading")
-    seen = survey(corpus.pieces(say))
-    _check(corpus, seen)
-    ready = _build(root, corpus, seen, say)
+    survey = take_survey(corpus.pieces(say))
+    _check(corpus, survey)
+    stored = _build(root, corpus, survey, say)
     if _settled(before) and corpus.stamp() == before:
-        _write_note(note, seen.sha256)
-    return ready
+        _write_note(note, survey.sha256)
+    return stored
 
 
 def fingerprint(corpus: Corpus, cache: Path | None = None) -> str | None:
@@ -72,10 +71,10 @@ def fingerprint(corpus: Corpus, cache: Path | None = None) -> str | None:
     note = _note(root, corpus, now)
     if (sha256 := _noted(note)) or not 0 < now.size <= READ_AT_ONCE:
         return sha256
-    seen = survey(corpus.pieces(silent))
+    survey = take_survey(corpus.pieces(silent))
     if _settled(now) and corpus.stamp() == now:
-        _write_note(note, seen.sha256)
-    return seen.sha256
+        _write_note(note, survey.sha256)
+    return survey.sha256
 
 
 def require(corpus: TokenizedCorpus, tokens_train: int, tokens_validation: int, why: str) -> None:
@@ -94,48 +93,47 @@ def require(corpus: TokenizedCorpus, tokens_train: int, tokens_validation: int, 
             )
 
 
-def _check(corpus: Corpus, seen: Survey) -> None:
-    empty = [word for split, word in WORDS.items() if seen.characters[split] == 0]
+def _check(corpus: Corpus, survey: Survey) -> None:
+    empty = [word for split, word in WORDS.items() if survey.characters[split] == 0]
     if empty:
         raise UserError(
             f"corpus={corpus.name} has no {empty[0]} text"
-            f" ({sum(seen.lengths):,} characters in all): take more text"
+            f" ({sum(survey.lengths):,} characters in all): take more text"
         )
 
 
-def _build(root: Path, corpus: Corpus, seen: Survey, say: Say) -> TokenizedCorpus:
-    place = _place(root, corpus, seen.sha256)
-    if ready := _read(place, seen.sha256):
-        return ready
+def _build(root: Path, corpus: Corpus, survey: Survey, say: Say) -> TokenizedCorpus:
+    place = _place(root, corpus, survey.sha256)
+    if stored := _read(place, survey.sha256):
+        return stored
     with _cache_errors(root), _locked(place, say):
-        if not _read(place, seen.sha256):  # else another process made it meanwhile
-            _make(place, corpus, seen, say)
-        ready = _read(place, seen.sha256)
-    if ready is None:
+        if not _read(place, survey.sha256):  # else another process made it meanwhile
+            _make(place, corpus, survey, say)
+        stored = _read(place, survey.sha256)
+    if stored is None:
         raise UserError(f"cache folder {root} does not give back what is written to it")
-    return ready
+    return stored
 
 
-def _make(place: Path, corpus: Corpus, seen: Survey, say: Say) -> None:
+def _make(place: Path, corpus: Corpus, survey: Survey, say: Say) -> None:
     """Write an entry beside its place and move it there whole; the caller holds the lock."""
     partial = place.with_name(f"{place.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
     partial.mkdir()
     try:
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix="datasets-") as scratch:
-            _fill(partial, Path(scratch), corpus, seen, say)
+        _fill(partial, corpus, survey, say)
         shutil.rmtree(place, ignore_errors=True)  # damaged, or it would have been read
         partial.replace(place)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _fill(folder: Path, scratch: Path, corpus: Corpus, seen: Survey, say: Say) -> None:
-    say(f"corpus={corpus.name}: tokenising {sum(seen.lengths):,} characters ({corpus.tokenizer})")
+def _fill(folder: Path, corpus: Corpus, survey: Survey, say: Say) -> None:
+    say(f"corpus={corpus.name}: tokenising {sum(survey.lengths):,} characters ({corpus.tokenizer})")
     kind = TOKENIZERS[corpus.tokenizer]
-    tokenizer = kind.train(training_texts(corpus, seen), corpus.vocabulary)
-    about = {"name": corpus.name, "sha256": seen.sha256, "tokenizer": corpus.tokenizer}
-    entry.write(folder, about, tokenizer, tokens(scratch, corpus, seen, tokenizer, say))
+    tokenizer = kind.train(training_texts(corpus, survey), corpus.vocabulary)
+    about = {"name": corpus.name, "sha256": survey.sha256, "tokenizer": corpus.tokenizer}
+    entry.write(folder, about, tokenizer, tokens(corpus, survey, tokenizer, say))
 
 
 def _place(root: Path, corpus: Corpus, sha256: str) -> Path:
@@ -145,8 +143,8 @@ def _place(root: Path, corpus: Corpus, sha256: str) -> Path:
 
 
 def _read(place: Path, sha256: str) -> TokenizedCorpus | None:
-    ready = entry.read(place)
-    return ready if ready and ready.sha256 == sha256 else None
+    stored = entry.read(place)
+    return stored if stored and stored.sha256 == sha256 else None
 
 
 def _digest(value: object) -> str:
