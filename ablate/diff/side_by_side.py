@@ -10,8 +10,9 @@ from ablate.diff.sides import Number, Side
 from ablate.report.runs.columns import Missing
 from ablate.report.runs.settings import text
 from ablate.report.text.layout import Strip, draw, wrapped
-from ablate.report.words.cells import NONE, clean, number
+from ablate.report.words.cells import NONE, number
 from ablate.report.words.phrases import amount, count_of
+from ablate.shell.clean import clean
 
 BARS = 40
 ROWS = 8  # steps of the table

@@ -15,7 +15,7 @@ import pytest
 from rich.cells import cell_len
 
 from ablate.report.command import main
-from ablate.report.words.cells import clean
+from ablate.shell.clean import clean
 
 Factory = Callable[..., Path]
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")

@@ -7,7 +7,8 @@ from functools import cached_property
 from ablate.report.figures.look import Look, is_number, looks
 from ablate.report.runs.collect import Run
 from ablate.report.runs.tables import Table, TableRow, distinct
-from ablate.report.words.cells import NONE, clean, key_text
+from ablate.report.words.cells import NONE, key_text
+from ablate.shell.clean import clean
 
 PLACEMENT = "norm"
 PANELS = 9  # more small multiples than this cannot be read

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ablate.report.inference.arms import Group
-from ablate.report.words.cells import clean
+from ablate.shell.clean import clean
 
 
 @dataclass(frozen=True)

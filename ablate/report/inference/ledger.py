@@ -14,7 +14,7 @@ from ablate.report.inference.choosing import ChosenValue
 from ablate.report.inference.outcomes import Outcome
 from ablate.report.runs.settings import text
 from ablate.report.runs.tables import distinct
-from ablate.report.words.cells import clean
+from ablate.shell.clean import clean
 
 PARAMETERS = 0.01  # a share of parameters that arms may differ by without a word
 

@@ -12,7 +12,7 @@ import yaml
 from ablate.report.figures.view import number_first
 from ablate.report.runs.collect import Run
 from ablate.report.runs.settings import settings, text
-from ablate.report.words.cells import clean
+from ablate.shell.clean import clean
 
 Overrides = dict[str, str]
 FOREIGN = re.compile(r"- path: (.+)\n\s+schema: file\n\s+provider: command-line")

@@ -20,9 +20,9 @@ from ablate.report.page.versions import versions
 from ablate.report.runs.columns import BY_KEY
 from ablate.report.runs.skipped import skipped
 from ablate.report.runs.tables import Table, distinct
-from ablate.report.words.cells import clean
 from ablate.report.words.heading import first_line, legend, notes, outside, troubles
 from ablate.report.words.verdicts import Sentence
+from ablate.shell.clean import clean
 
 VERDICTS = (
     ("mattered", "What mattered"),

@@ -7,7 +7,7 @@ from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.page.grid import Grid, GridCell, Head
 from ablate.report.runs.settings import text
-from ablate.report.words.cells import clean
+from ablate.shell.clean import clean
 
 
 def differences(analysis: Analysis) -> list[Grid]:

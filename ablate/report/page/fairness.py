@@ -6,7 +6,7 @@ from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.ledger import LedgerRow
 from ablate.report.page.grid import Grid, GridCell, Head
 from ablate.report.runs.settings import text
-from ablate.report.words.cells import clean
+from ablate.shell.clean import clean
 
 FIELDS: dict[str, tuple[str, bool]] = {
     "parameters": ("parameters", True),

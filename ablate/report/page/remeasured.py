@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import Missing
 from ablate.report.runs.measured import Measured, measured
-from ablate.report.words.cells import NONE, clean
+from ablate.report.words.cells import NONE
+from ablate.shell.clean import clean
 
 ENDED = "as the run ended"
 UNDEFINED = Missing.UNDEFINED.value

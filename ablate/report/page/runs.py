@@ -12,7 +12,8 @@ from ablate.report.page.remeasured import Sheet, sheets
 from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import BY_KEY, Missing
 from ablate.report.runs.settings import IDENTITY, settings, text
-from ablate.report.words.cells import clean, number
+from ablate.report.words.cells import number
+from ablate.shell.clean import clean
 
 LOG = "run.log"
 TAIL_LINES, TAIL_BYTES, LINE = 24, 2400, 300

@@ -8,7 +8,7 @@ from ablate.report.page.runs import fingerprint
 from ablate.report.runs.collect import Run
 from ablate.report.runs.settings import text
 from ablate.report.runs.tables import distinct
-from ablate.report.words.cells import clean
+from ablate.shell.clean import clean
 
 
 def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from ablate.report.runs.collect import Run
-from ablate.report.words.cells import clean
 from ablate.report.words.phrases import count_of
+from ablate.shell.clean import clean
 
 NOTE = "study.yaml"
 BEGINNING = "\nskipped:"

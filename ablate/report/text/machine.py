@@ -13,8 +13,9 @@ from ablate.report.runs.measured import measured
 from ablate.report.runs.settings import text
 from ablate.report.runs.skipped import skipped
 from ablate.report.runs.tables import Table, TableCell, TableRow
-from ablate.report.words.cells import clean, label_parts, status_parts
+from ablate.report.words.cells import label_parts, status_parts
 from ablate.report.words.heading import facts, outside, troubles
+from ablate.shell.clean import clean
 
 
 def spread(column: Column) -> str:

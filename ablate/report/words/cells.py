@@ -4,7 +4,6 @@ Everything that comes from a record or a folder's name passes `clean`, so that n
 control codes to a terminal.
 """
 
-import unicodedata
 from collections import Counter
 
 from ablate.judge.labels import LABELS
@@ -12,22 +11,9 @@ from ablate.record.record import STATUSES
 from ablate.report.runs.columns import Column, Missing
 from ablate.report.runs.settings import text
 from ablate.report.runs.tables import TableCell, TableRow
+from ablate.shell.clean import clean
 
 NONE = Missing.UNMEASURED.value
-
-
-def clean(value: str) -> str:
-    """Replace what is not printable: control codes, direction marks, lone surrogates.
-
-    >>> clean("pos=\\x1b[31mrope\\n")
-    'pos=�[31mrope '
-    """
-    if value.isascii() and value.isprintable():
-        return value
-    return "".join(
-        " " if char in "\n\r\t" else "�" if unicodedata.category(char)[0] == "C" else char
-        for char in value
-    )
 
 
 def key_text(row: TableRow, key: str) -> str:

@@ -7,7 +7,7 @@ from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import BY_KEY, COLUMNS, LENGTH, Column, Missing
 from ablate.report.runs.settings import text
 from ablate.report.runs.tables import Table, distinct
-from ablate.report.words.cells import clean
+from ablate.shell.clean import clean
 
 
 def shown(table: Table) -> list[Run]:

@@ -9,9 +9,9 @@ from ablate.report.inference.findings import ArmFinding
 from ablate.report.inference.ledger import UNFAIR, LedgerRow, short
 from ablate.report.runs.settings import text
 from ablate.report.runs.skipped import LeftOut
-from ablate.report.words.cells import clean
 from ablate.report.words.phrases import amount, count_of, p_text, spread
 from ablate.report.words.verdicts import KINDS, Said
+from ablate.shell.clean import clean
 
 HEADINGS: dict[Said, str] = {
     "mattered": "what mattered",
