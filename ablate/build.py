@@ -11,6 +11,10 @@ from ablate.data.store import TokenizedCorpus, prepare
 from ablate.data.tasks import Task
 from ablate.errors import UserError
 from ablate.model.init import InitRecipe, initialise
+from ablate.model.normalizers import RunningStatistics
+from ablate.model.placement.rule import Placement
+from ablate.model.position.base import PositionScheme
+from ablate.model.residual import ResidualRule
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
 from ablate.train.block_instruments import (
@@ -22,7 +26,7 @@ from ablate.train.block_instruments import (
 )
 from ablate.train.optimizers import OptimizerRecipe
 from ablate.train.precision import check_compiler, check_precision
-from ablate.train.schedules import Schedule
+from ablate.train.schedules import Schedule, Warmup
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,31 @@ def build_model(config: Config, vocabulary: int, *, causal: bool) -> Transformer
         bias=config["bias"],
         kv_heads=config["kv_heads"],
     )
+
+
+STATING = (PositionScheme, Placement, ResidualRule, RunningStatistics, Warmup, Task)
+"""The bases whose classes state facts of themselves."""
+
+
+def facts(config: Config, position: PositionScheme) -> dict[str, list[str]]:
+    """What the chosen classes state of themselves, by group, for the diagnosis of the run.
+
+    A group whose class states nothing is left out. Whether a scheme is `relative` may depend on its
+    options, so the one that was built is asked.
+    """
+    chosen = {
+        group: locate(choice["_target_"], group)
+        for group, choice in config.items()
+        if isinstance(choice, dict) and "_target_" in choice
+    }
+    stated = {
+        group: target.facts
+        for group, target in chosen.items()
+        if isinstance(target, type) and issubclass(target, STATING)
+    }
+    if position.relative:
+        stated["pos"] = position.facts | {"relative"}
+    return {group: sorted(words) for group, words in stated.items() if words}
 
 
 def build_instruments(config: Config, model: Transformer) -> list[Instrument]:

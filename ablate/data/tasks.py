@@ -47,6 +47,8 @@ class Task(ABC):
     needs a corpus is constructed with it as the first argument.
     """
 
+    facts: ClassVar[frozenset[str]] = frozenset()
+    """What a diagnosis knows the task by. retrieval: answers stand far back in the context."""
     causal: ClassVar[bool]
     needs_corpus: ClassVar[bool]
 

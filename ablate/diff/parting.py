@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ablate.judge.profile import BARS, NOTHING
+from ablate.judge.profile import NOTHING, draw
 
 Curve = Mapping[int, float | None]
 """Loss by logged step, in nats; None where it is not finite."""
@@ -113,5 +113,4 @@ def spark(values: Sequence[float], low: float, high: float, width: int) -> str:
     for place in range(count):
         part = values[place * len(values) // count : (place + 1) * len(values) // count]
         means.append(math.fsum(part) / len(part))
-    scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
-    return "".join(BARS[round((mean - low) * scale)] for mean in means)
+    return draw(means, low, high)

@@ -10,6 +10,7 @@ from typing import Any
 from ablate.diff.parting import Curve
 from ablate.errors import UserError
 from ablate.judge.intervals import Interval, over_seeds
+from ablate.judge.thresholds import MARGIN
 from ablate.record.curves import read_lines
 from ablate.report.inference.ledger import FIELDS
 from ablate.report.inference.outcomes import ABSENT, Outcome, cells, matched, outcomes
@@ -19,7 +20,6 @@ from ablate.report.runs.columns import COLUMNS, Column, Missing
 from ablate.report.runs.settings import IDENTITY, matches, settings, text
 from ablate.report.runs.tables import distinct
 
-MARGIN = 0.02
 MORE = ("train_loss", "parameters", "seconds")  # columns beside those of the report's table
 
 

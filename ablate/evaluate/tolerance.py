@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ablate.evaluate.resampling import Interval
+from ablate.judge.thresholds import MARGIN
 
-MARGIN = 0.02
-"""In accuracy, and in nats."""
 DEFINITION = (
     "tolerates c: at c no worse than at L by more than the margin; extrapolates to c: better by "
     "more than it; yes or no where the whole interval of the difference says so, and not yes to "

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ablate.evaluate.resampling import DRAWS, interval
-from ablate.evaluate.tolerance import DEFINITION, MARGIN, beats, flags
+from ablate.evaluate.tolerance import DEFINITION, beats, flags
+from ablate.judge.thresholds import MARGIN
 
 
 def uncertainty(

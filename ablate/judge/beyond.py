@@ -4,14 +4,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ablate.judge.finding import Finding, Record, at_unigram, chosen, number
-
-UNCHANGED = 0.02  # nats
-CLIFF = 0.25  # nats between the positions just within L and just beyond
-FADED = 0.9  # retention
-FADING = ("alibi", "kerple", "forgetting", "xpos", "t5")
-"""Schemes whose scores fall with the distance, or know no distance beyond some bound."""
-RETRIEVAL = ("passkey", "associative_recall", "induction")
+from ablate.judge.evidence import Number
+from ablate.judge.finding import Finding, Record, at_unigram, number, states
+from ablate.judge.thresholds import CLIFF, FADED, MARGIN
 
 
 def order(record: Record) -> Finding | None:
@@ -20,15 +15,15 @@ def order(record: Record) -> Finding | None:
     A run that learned nothing shows nothing of it, unless it is an encoder without a scheme, which
     cannot know the order; a decoder can, by what its tokens have seen.
     """
-    change, without = number(record, "shuffle", "change"), chosen(record, "pos") == "none"
-    if change is None or abs(change) > UNCHANGED:
+    change, without = number(record, "shuffle", "change"), states(record, "pos", "absent")
+    if change is None or abs(change) > MARGIN:
         return None
     blind = without and not record["shuffle"].get("causal", True)
     if at_unigram(record) and not blind:
         return None
     return Finding(
         "order is not used",
-        f"loss changes by {change:+.3f} nats when the input is shuffled",
+        {"shuffle_change": change},
         "no position scheme" if without else "the position scheme carries nothing the model uses",
         "a position scheme: pos=rope"
         if without
@@ -46,41 +41,32 @@ def length(record: Record) -> Finding | None:
     if all(found["accuracy"][i] is None for i in past):
         return Finding(
             "undefined past L",
-            f"no accuracy beyond {trained} tokens",
+            {"train_length": trained},
             "the scheme has no such position",
             "a relative scheme: pos=alibi, pos=rope",
         )
     kept = found["retention"][past[-1]]
     if kept is None or kept >= FADED or not (beats_guessing(found) and surely(found, past[-1])):
         return None
-    evidence = keeps(kept, lengths[past[-1]])
+    numbers: dict[str, Number] = {"retention": kept, "context": lengths[past[-1]]}
     if found.get("protocol") == "exact-match":
-        return past_examples(record, evidence)
+        return past_examples(record, numbers)
     jump = cliff(found.get("curve"), trained)
     if jump is not None and jump > CLIFF:
         return Finding(
             "cliff past L",
-            f"{evidence}; {jump:+.2f} nats between the positions before and after L",
+            numbers | {"jump": jump},
             "absolute positions that were never seen in training",
             "a relative scheme: pos=alibi, pos=rope",
         )
-    rope = chosen(record, "pos").startswith("rope")
     return Finding(
         "gradual fall of accuracy past L",
-        evidence,
+        numbers,
         "phases or distances that were never seen in training",
-        f"{again(record)} pos=yarn, which needs no training" if rope else "pos=alibi",
+        f"{again(record)} pos=yarn, which needs no training"
+        if states(record, "pos", "scalable")
+        else "pos=alibi",
     )
-
-
-def keeps(retention: float, length: int) -> str:
-    """Retention in words.
-
-    >>> keeps(0.278, 512)
-    'keeps 28 % of its gain in accuracy over unigram at 512 tokens'
-    """
-    share = f"{100 * retention:.0f} %" if retention > 0 else "nothing"
-    return f"keeps {share} of its gain in accuracy over unigram at {length} tokens"
 
 
 def again(record: Record) -> str:
@@ -111,19 +97,19 @@ def surely(found: Mapping[str, Any], at: int) -> bool:
     return not flags or flags[at] == "no"
 
 
-def past_examples(record: Record, evidence: str) -> Finding:
+def past_examples(record: Record, numbers: Mapping[str, Number]) -> Finding:
     """Examples longer than those trained on are no longer answered."""
-    if chosen(record, "pos").startswith(FADING) and chosen(record, "task") in RETRIEVAL:
+    if states(record, "pos", "fading") and states(record, "task", "retrieval"):
         return Finding(
             "far retrieval fails",
-            evidence,
+            numbers,
             "a bias that falls with distance: what lies far back is out of its window, however "
             "flat the loss on text stays",
             "another bias, pos=rope, or a longer seq_len",
         )
     return Finding(
         "trained lengths alone",
-        evidence,
+        numbers,
         "the rule that was learned does not carry over to longer examples",
         "another pos, or pos=randomized, which trains on positions of long examples",
     )

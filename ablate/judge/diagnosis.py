@@ -2,10 +2,11 @@
 
 Pure functions of a record; each rule looks at one signature and names the numbers that led it
 there. A healthy run gets no finding, or findings about its length limits alone. Whether cached
-logits are those of a full pass is no matter of a record: `ablate check` compares them.
+logits are those of a full pass is no matter of a record: `ablate check` compares them. A new rule
+is a function from a record to a finding or None, and a line in `RULES`.
 """
 
-from dataclasses import asdict
+from typing import Any
 
 from ablate.judge import beyond, start, training
 from ablate.judge.finding import Finding, Record, Rule
@@ -25,7 +26,6 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def diagnose(record: Record) -> list[dict[str, str]]:
+def diagnose(record: Record) -> list[dict[str, Any]]:
     """The findings of a record as plain data, the most basic first."""
-    found = (rule(record) for rule in RULES)
-    return [asdict(finding) for finding in found if finding]
+    return [finding.as_data() for rule in RULES if (finding := rule(record))]

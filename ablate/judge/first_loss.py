@@ -4,11 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
-HIGH = 0.5  # nats above ln V
-LEAK = 0.1  # nats below ln V that no model that has learned nothing can have
-UNTRAINED_SPREAD = 0.6  # standard deviation of an untrained model's logits over the vocabulary
+from ablate.judge.thresholds import HIGH_FIRST_LOSS, LOW_FIRST_LOSS, UNTRAINED_SPREAD
 
-Verdict = Literal["high", "low", "usual"]
+FirstLossVerdict = Literal["high", "low", "usual"]
 
 
 def chance(spread: float, unigram: float | None, targets: int | None) -> float:
@@ -27,12 +25,13 @@ def chance(spread: float, unigram: float | None, targets: int | None) -> float:
 
 def judge(
     excess: float, *, unigram: float | None, targets: int | None, spread: float | None
-) -> Verdict:
+) -> FirstLossVerdict:
     """Whether a first loss is so far from ln V, by `excess` nats, that there is a reason.
 
     High: above 0.5, unless its logits are known to be small (s^2/2 < 0.25) and chance, three of its
-    standard deviations, explains what s^2/2 does not. Low: below -0.1 by more than two, with the
-    s = 0.6 of untrained logits.
+    standard deviations, explains what s^2/2 does not. That larger logits cost what they cost is no
+    excuse: they are the reason, and an init or a norm changes them. Low: below -0.1 by more than
+    two standard deviations, with the s = 0.6 of untrained logits.
 
     >>> judge(0.52, unigram=3.4, targets=1024, spread=1.0)
     'high'
@@ -41,15 +40,25 @@ def judge(
     >>> judge(-0.4, unigram=3.4, targets=1024, spread=None)
     'low'
     """
-    if excess > HIGH:
-        if spread is None or spread**2 / 2 >= HIGH / 2:
+    if excess > HIGH_FIRST_LOSS:
+        if spread is None or large(spread):
             return "high"
         lucky = spread**2 / 2 + 3 * chance(spread, unigram, targets)
         return "usual" if excess <= lucky else "high"
-    return "low" if excess < -LEAK - 2 * chance(UNTRAINED_SPREAD, unigram, targets) else "usual"
+    lucky = 2 * chance(UNTRAINED_SPREAD, unigram, targets)
+    return "low" if excess < -LOW_FIRST_LOSS - lucky else "usual"
 
 
-def judge_record(record: Mapping[str, Any]) -> Verdict:
+def large(spread: float) -> bool:
+    """Whether logits of this standard deviation cost half of what makes a first loss high.
+
+    >>> large(0.6), large(1.15)
+    (False, True)
+    """
+    return spread**2 / 2 >= HIGH_FIRST_LOSS / 2
+
+
+def judge_record(record: Mapping[str, Any]) -> FirstLossVerdict:
     """The same of a record; a first loss that was not measured, or is not finite, is as usual."""
     loss, scale = record["loss"], (record.get("instruments") or {}).get("logit_scale") or {}
     excess, first, uniform = (loss.get(key) for key in ("excess", "first", "uniform"))

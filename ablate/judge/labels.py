@@ -1,7 +1,6 @@
 """What a training curve looks like: healthy, stuck, unstable, slow or diverged. Pure functions.
 
-Thresholds are those of science.md, section 5; where it leaves a choice open the choice is told
-here. `final` is the mean training loss of the last tenth of the steps; "smoothed" is the trailing
+`final` is the mean training loss of the last tenth of the steps; "smoothed" is the trailing
 mean over `smoothing_window(steps)` steps. Losses are in nats per token.
 """
 
@@ -11,21 +10,23 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Literal
 
+from ablate.judge.thresholds import (
+    ABOVE_BEST,
+    ABOVE_UNIFORM,
+    BELOW_UNIGRAM,
+    EXEMPT_STEPS,
+    MARGIN,
+    ONE_WRONG,
+    SIGMA_FLOOR,
+    SPIKE_MINIMUM,
+    SPIKE_SHARE,
+    SPIKE_SIGMAS,
+    SPIKE_WINDOW,
+)
+
 Label = Literal["healthy", "stuck", "unstable", "slow", "diverged"]
 LABELS: tuple[Label, ...] = ("healthy", "slow", "unstable", "stuck", "diverged")
 
-ABOVE_UNIFORM = 0.5  # nats above ln V that count as diverged
-ABOVE_BEST = 1.0  # nats above the lowest smoothed loss that count as diverged
-BELOW_UNIGRAM = 0.05  # nats below the unigram loss that count as having learned more
-EXEMPT_STEPS = 50  # an inflated first loss has this long to come down
-SPIKE_SIGMAS = 7.0
-SPIKE_SHARE = 0.01
-SPIKE_WINDOW = 20  # steps of the trailing mean and standard deviation that a spike stands out from
-SPIKE_MINIMUM = 10  # fewer steps than this say nothing about the noise
-# Without a floor a noiseless curve (sigma = 0) would call any rise a spike.
-SIGMA_FLOOR = 0.01
-ONE_WRONG = 0.3  # nats: spread of a nearly solved target's loss, of which few are wrong
-MARGIN = 0.02  # delta of science.md, section 4, in nats
 # Larger losses are counted as this, so that running sums keep their precision.
 CAP = 1e6
 

@@ -1,4 +1,4 @@
-"""The gradient norm by depth as a row of bars. Pure functions."""
+"""Numbers by block: their ratio over the depth, and a row of bars. Pure functions."""
 
 import math
 from collections.abc import Sequence
@@ -9,8 +9,19 @@ NOTHING = "·"  # a norm of zero, or none at all: the logarithm has no place for
 MOST = 12
 
 
+def first_over_last(norms: Sequence[float | None]) -> float | None:
+    """The first block's norm over the last one's; None where that has no value.
+
+    >>> first_over_last([3.0, 2.0, 1.5]), first_over_last([1.0, 0.0]), first_over_last([])
+    (2.0, None, None)
+    """
+    if not norms or norms[0] is None or not norms[-1]:
+        return None
+    return norms[0] / norms[-1]
+
+
 def bins(norms: Sequence[float | None], count: int) -> list[float | None]:
-    """Return the geometric means of `count` runs of neighbouring blocks.
+    """The geometric means of `count` runs of neighbouring blocks.
 
     None where a norm is not above 0 or not finite.
 
@@ -20,18 +31,18 @@ def bins(norms: Sequence[float | None], count: int) -> list[float | None]:
     [1.0, None]
     """
     depth = len(norms)
-    found: list[float | None] = []
+    means: list[float | None] = []
     for place in range(count):
         part = [
             norm or 0.0 for norm in norms[place * depth // count : (place + 1) * depth // count]
         ]
         usable = all(0 < norm < math.inf for norm in part)
-        found.append(math.exp(math.fsum(map(math.log, part)) / len(part)) if usable else None)
-    return found
+        means.append(math.exp(math.fsum(map(math.log, part)) / len(part)) if usable else None)
+    return means
 
 
 def profile(runs: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Return the median over runs of the binned norms, block 1 first, at most 12 values.
+    """The median over runs of the binned norms, block 1 first, at most 12 values.
 
     Runs of different depths are brought to the fewest blocks among them.
 
@@ -47,23 +58,26 @@ def profile(runs: Sequence[Sequence[float | None]]) -> list[float | None]:
     return [median(values) if values else None for values in kept]
 
 
+def draw(values: Sequence[float | None], low: float, high: float) -> str:
+    """A bar for each value, the lowest at `low` and the tallest at `high`; a dot for None.
+
+    >>> draw([1.0, 2.0, None, 3.0], 1.0, 3.0), draw([2.0], 2.0, 2.0)
+    ('▁▅·█', '▁')
+    """
+    scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(NOTHING if v is None else BARS[round((v - low) * scale)] for v in values)
+
+
 def bars(values: Sequence[float | None]) -> str:
-    """Draw values on a log scale: the tallest bar is the largest, the lowest the smallest.
+    """Bars on a log scale: the tallest is the largest value, the lowest the smallest.
 
     The height of the bars spans at least a factor of 10, so that a flat profile looks flat.
 
     >>> bars([1.0, 10.0, 100.0]), bars([1.0, 1.05, 1.1]), bars([1.0, None])
     ('▁▅█', '███', '█·')
     """
-    logs = [math.log10(value) for value in values if value is not None]
-    if not logs:
+    logs = [None if value is None else math.log10(value) for value in values]
+    known = [log for log in logs if log is not None]
+    if not known:
         return ""
-    top, span = max(logs), max(1.0, max(logs) - min(logs))
-
-    def bar(value: float | None) -> str:
-        if value is None:
-            return NOTHING
-        below = (top - math.log10(value)) / span
-        return BARS[round((len(BARS) - 1) * (1 - below))]
-
-    return "".join(map(bar, values))
+    return draw(logs, min(min(known), max(known) - 1), max(known))

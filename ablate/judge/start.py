@@ -2,32 +2,31 @@
 
 import math
 
-from ablate.judge.finding import Finding, Record, at_unigram, chosen, number, profile
+from ablate.judge.evidence import Number
+from ablate.judge.finding import Finding, Record, at_unigram, number, profile, states
 from ablate.judge.first_loss import judge_record
-
-VANISHED = 0.01  # gradient at the first block's input over that at the last's
-ALIKE = 0.95  # mean cosine between two tokens
-GROWTH = 0.15  # slope of ln rms, a block
+from ablate.judge.stack import collapsed, gradient_flow, grows_exponentially, inner, vanished
 
 
 def first_loss(record: Record) -> Finding | None:
     """A first loss further from ln V than chance makes it."""
-    excess, found = number(record, "loss", "excess"), judge_record(record)
-    if excess is None or found == "usual":
+    excess, verdict = number(record, "loss", "excess"), judge_record(record)
+    if excess is None or verdict == "usual":
         return None
-    evidence = f"first loss - ln V = {excess:+.2f} nats"
-    if found == "low":
+    numbers: dict[str, Number] = {"first_loss_excess": excess}
+    if verdict == "low":
         return Finding(
             "low first loss",
-            evidence,
+            numbers,
             "the model may see its targets: a shift or a mask that leaks",
             "ablate check, which tests causality",
         )
-    config, scale = record["config"], number(record, "instruments", "logit_scale", "first")
-    if scale is not None:
-        # Small logits cost their half variance, larger ones less than that.
-        evidence += f"; logits of standard deviation {scale:.3g}"
-        evidence += f", half their variance {scale**2 / 2:.2f}" if scale < 3 else ""
+    spread = number(record, "instruments", "logit_scale", "first")
+    if spread is not None:
+        numbers["logit_spread"] = spread
+        if spread < 3:  # small logits cost their half variance, larger ones less than that
+            numbers["half_variance"] = spread**2 / 2
+    config = record["config"]
     causes, advice = [], []
     if config.get("tied"):
         causes.append("the head is tied to large embeddings")
@@ -37,7 +36,7 @@ def first_loss(record: Record) -> Finding | None:
         advice.append("norm.final=true")
     return Finding(
         "high first loss",
-        evidence,
+        numbers,
         " and ".join(causes) or "the head's weights are large",
         ", ".join(advice) or "an init with a smaller head",
     )
@@ -48,46 +47,44 @@ def collapse(record: Record) -> Finding | None:
 
     Tokens that only training has made alike are a sign of too high a learning rate.
     """
-    both = [profile(record, "token_cosine", when)[-1:] for when in ("first", "last")]
-    alike = [value for values in both for value in values if value is not None]
-    ratio = gradient_ratio(record)
-    seen = []
-    if len(alike) == 2 and min(alike) > ALIKE and at_unigram(record):
-        seen.append(f"mean cosine between tokens {alike[-1]:.3f} after the last block")
-    if ratio is not None and ratio < VANISHED:
-        seen.append(f"gradient at the first block's input {ratio:.1e} of that at the last's")
-    if not seen:
+    numbers: dict[str, Number] = {}
+    ends = [profile(record, "token_cosine", when)[-1:] for when in ("first", "last")]
+    alike = [value for values in ends for value in values if value is not None]
+    if len(alike) == 2 and collapsed(min(alike)) and at_unigram(record):
+        numbers["token_cosine"] = alike[-1]
+    gradients = record["gradients"]
+    parameters = gradients.get("parameters_first") or []
+    inputs = gradients.get("inputs_first") or []
+    if gradient_flow(parameters, inputs) == "vanishing":
+        for name, norms in (("parameters", parameters), ("inputs", inner(inputs))):
+            ratio = vanished(norms)
+            if ratio is not None:
+                numbers[f"gradient_{name}"] = ratio
+    if not numbers:
         return None
-    without = chosen(record, "residual") == "off"
+    without = states(record, "residual", "absent")
     return Finding(
-        "rank collapse" if "cosine" in seen[0] else "vanishing gradient",
-        "; ".join(seen),
+        "rank collapse" if "token_cosine" in numbers else "vanishing gradient",
+        numbers,
         "no residual path" if without else "the signal does not pass the depth",
         "residual=on" if without else "a norm, residual=on, or less depth",
     )
 
 
-def gradient_ratio(record: Record) -> float | None:
-    """Gradient norm at the first block's input over that at the last's, at step 1."""
-    inputs = record["gradients"].get("inputs_first") or []
-    if len(inputs) < 2 or inputs[0] is None or not inputs[-1]:
-        return None
-    return float(inputs[0] / inputs[-1])
-
-
 def growth(record: Record) -> Finding | None:
-    """A stream that grows by a factor a block, because what blocks add grows with it.
-
-    In pre-norm each block adds as much as the last, and the variance grows along a line.
-    """
+    """A stream that grows by a factor a block, because what blocks add grows with it."""
     stream = profile(record, "stream_rms", "first")
     slope = number(record, "instruments", "stream_rms", "slope_first")
     added = number(record, "instruments", "feed_forward_rms", "slope_first")
-    if slope is None or added is None or slope < GROWTH or added < slope / 2 or len(stream) < 4:
+    if slope is None or added is None or not grows_exponentially(slope, added, len(stream)):
         return None
     return Finding(
         "exponential growth",
-        f"rms of the stream {stream[0]:.3g} to {stream[-1]:.3g}, x{math.exp(slope):.2f} a block",
-        "no norm holds the stream" if chosen(record, "norm") == "none" else "large branches",
+        {
+            "stream_first": stream[0],
+            "stream_last": stream[-1],
+            "stream_factor": math.exp(slope),
+        },
+        "no norm holds the stream" if states(record, "norm", "absent") else "large branches",
         "a norm placement, residual=depth_scaled, or a smaller init",
     )

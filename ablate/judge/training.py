@@ -1,19 +1,20 @@
 """Signatures of training: the curve, blocks that do nothing, sharp attention, the two losses."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from ablate.judge.beyond import order
-from ablate.judge.finding import Finding, Record, chosen, number, profile
-from ablate.judge.labels import SPIKE_SIGMAS, still_falling
+from ablate.judge.evidence import Number
+from ablate.judge.finding import Finding, Record, number, profile, states
+from ablate.judge.labels import still_falling
 from ablate.judge.start import collapse
-
-IDLE = 0.99  # mean cosine of a token before and after a block
-SHARP_LOGIT = 50.0  # largest attention logit
-GROWN = 2.0  # factor over the first step's, so that it is training that made it large
-EVALUATION_GAP = 0.5  # nats between validation and training at the end
-FAR = 0.2  # nats above the unigram loss at which not even frequencies are learned
-GATED = ("rezero", "skipinit", "layerscale")
+from ablate.judge.thresholds import (
+    EVALUATION_GAP,
+    FAR_ABOVE_UNIGRAM,
+    FEWEST_IDLE,
+    GROWN,
+    IDLE,
+    SHARP_LOGIT,
+)
 
 
 def curve(record: Record) -> Finding | None:
@@ -25,26 +26,21 @@ def curve(record: Record) -> Finding | None:
     if name == "stuck" and (collapse(record) or order(record)):
         return None  # that is why
     cause, advice = why(record, name)
-    return Finding(name, "; ".join(evidence(record, name, spikes)), cause, advice)
+    return Finding(name, curve_numbers(record, name, spikes), cause, advice)
 
 
-def evidence(record: Record, name: str, spikes: float) -> Iterator[str]:
+def curve_numbers(record: Record, name: str, spikes: float) -> dict[str, Number]:
     """The numbers that show what a curve is."""
-    final = number(record, "loss", "final")
-    unigram = number(record, "loss", "unigram_train")
+    numbers: dict[str, Number] = {}
+    final, unigram = number(record, "loss", "final"), number(record, "loss", "unigram_train")
     if name != "spike":
-        yield f"label {name}"
+        numbers["label"] = name
         if final is not None and unigram is not None:
-            yield (
-                f"training loss {final:.3f} nats at the end, unigram of the training text"
-                f" {unigram:.3f}"
-            )
+            numbers |= {"final": final, "unigram_train": unigram}
     if spikes:
         largest = number(record, "loss", "spike_max") or 0.0
-        yield (
-            f"{100 * spikes:.2g} % of steps more than {SPIKE_SIGMAS:.0f} sigma above the trend, "
-            f"the largest {largest:.0f}"
-        )
+        numbers |= {"spike_share": spikes, "spike_max": largest}
+    return numbers
 
 
 def why(record: Record, name: str) -> tuple[str, str]:
@@ -57,12 +53,13 @@ def why(record: Record, name: str) -> tuple[str, str]:
             "more steps or a larger lr",
         )
     final, unigram = number(record, "loss", "final"), number(record, "loss", "unigram_train")
-    if name == "stuck" and final is not None and unigram is not None and final > unigram + FAR:
+    far = final is not None and unigram is not None and final > unigram + FAR_ABOVE_UNIGRAM
+    if name == "stuck" and far:
         return (
             f"it has not come down to the unigram loss: too few steps, or lr={lr:g} is far off",
             "more steps, then a larger and a smaller lr",
         )
-    if chosen(record, "norm") == "post" and chosen(record, "warmup") == "none":
+    if states(record, "norm", "post-norm") and states(record, "warmup", "absent"):
         return "post-norm without warmup", "warmup=linear, norm=deepnorm or norm=pre"
     return f"a learning rate too high (lr={lr:g})", "a smaller lr, warmup=linear, clip=1"
 
@@ -71,17 +68,18 @@ def idle_depth(record: Record) -> Finding | None:
     """Late blocks that hardly change the stream."""
     turned = profile(record, "block_cosine", "last")
     late = turned[-max(1, len(turned) // 4) :]
-    if len(turned) < 8 or any(value is None or value < IDLE for value in late):
+    if len(turned) < FEWEST_IDLE or any(value is None or value < IDLE for value in late):
         return None
-    seen = f"cosine of a token before and after a block {min(late):.4f} or more in the last quarter"
-    if chosen(record, "residual") in GATED:
-        cause, advice = "the branches' gates are still small", "more steps, or residual=on"
-        return Finding("idle late blocks", seen, cause, advice)
+    gated = states(record, "residual", "gated")
     return Finding(
         "idle late blocks",
-        seen,
-        "the depth curse of pre-norm: the stream outgrows what a block adds",
-        "norm=layernorm_scaling, norm=mix_ln or norm=peri",
+        {"late_cosine": min(late)},
+        "the branches' gates are still small"
+        if gated
+        else "the depth curse of pre-norm: the stream outgrows what a block adds",
+        "more steps, or residual=on"
+        if gated
+        else "norm=layernorm_scaling, norm=mix_ln or norm=peri",
     )
 
 
@@ -93,7 +91,7 @@ def sharp_attention(record: Record) -> Finding | None:
         return None
     return Finding(
         "sharp attention",
-        f"largest attention logit {last:.0f}" + (f", {first:.2g} at first" if first else ""),
+        {"attention_max": last} | ({"attention_max_first": first} if first else {}),
         f"queries and keys grow at this learning rate (lr={record['config']['lr']:g})",
         "norm.qk=true or a smaller lr",
     )
@@ -109,10 +107,10 @@ def evaluation_gap(record: Record) -> Finding | None:
     final, validation = number(record, "loss", "final"), number(record, "loss", "validation")
     if final is None or validation is None or validation - final < EVALUATION_GAP:
         return None
-    batch = "batchnorm" in chosen(record, "norm_layer")
+    batch = states(record, "norm_layer", "batch statistics")
     return Finding(
         "evaluation gap",
-        f"validation loss {validation:.3f}, training loss {final:.3f} nats",
+        {"validation": validation, "training": final},
         "batch statistics differ from running ones, and see the future in training"
         if batch
         else "the training text is learned by heart, or differs from the validation text",

@@ -1,5 +1,7 @@
 """The kinds of normalisation, each built as `Kind(width, **options)`; the last axis is features."""
 
+from typing import ClassVar
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
@@ -77,6 +79,7 @@ class DynamicTanh(Gained):
 class RunningStatistics(Gained):
     """A base for batch norms: running mean and variance of each feature, used in evaluation."""
 
+    facts: ClassVar[frozenset[str]] = frozenset({"batch statistics"})
     running_mean: Tensor
     running_var: Tensor
 

@@ -50,6 +50,9 @@ class ResidualRule(nn.Module):
     `open`, `enter`, `read` and `close` too and says that it is not `one_stream`.
     """
 
+    facts: ClassVar[frozenset[str]] = frozenset()
+    """What a diagnosis knows the rule by. gated: the branch has a factor that starts near 0 and is
+    trained. absent: x is dropped."""
     additive: ClassVar[bool] = True
     """`write` is x + branch(y), so that a placement may do the sum itself."""
     one_stream: ClassVar[bool] = True
@@ -86,6 +89,7 @@ class ResidualRule(nn.Module):
 class NoResidual(ResidualRule):
     """y alone: the sublayer's input is dropped and gradients pass through every sublayer."""
 
+    facts = frozenset({"absent"})
     additive = False
 
     def write(self, state: Any, y: Tensor) -> Any:
@@ -98,6 +102,8 @@ class ReZero(ResidualRule):
     Bachlechner et al. 2020 (arXiv 2003.04887), whose released code shares α between the two
     sublayers of a block. The paper takes no norm: norm=none.
     """
+
+    facts = frozenset({"gated"})
 
     def __init__(self, site: Site, *, start: float = 0.0) -> None:
         super().__init__(site)
@@ -113,6 +119,8 @@ class SkipInit(ResidualRule):
     De and Smith 2020 (arXiv 2002.10444). The equation of ReZero; the paper also starts at one over
     the root of the number of branches (`start` null) and keeps whatever norm there is.
     """
+
+    facts = frozenset({"gated"})
 
     def __init__(self, site: Site, *, start: float | None = 0.0) -> None:
         super().__init__(site)
@@ -141,6 +149,8 @@ class LayerScale(ResidualRule):
 
     Touvron et al. 2021 (arXiv 2103.17239).
     """
+
+    facts = frozenset({"gated"})
 
     def __init__(self, site: Site, *, start: float | None = None) -> None:
         super().__init__(site)

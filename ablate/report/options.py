@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ablate.errors import UserError
-from ablate.report.inference.analysis import MARGIN
+from ablate.judge.thresholds import MARGIN
 from ablate.report.runs.columns import COLUMNS
 
 FORMATS = ("table", "markdown", "csv", "json", "html", "latex")

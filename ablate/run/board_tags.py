@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from ablate.run.summary import block_ratio
+from ablate.judge.profile import first_over_last
 
 BLOCKS = "per-block gradients"
 BY_DEPTH = f"{BLOCKS}/by depth"
@@ -50,7 +50,7 @@ def quantities(line: dict) -> Iterator[tuple[str, float | None]]:
     if not has_profile(line):
         return
     for kind, norms in line["gradients"].items():
-        yield f"{BLOCKS}/first over last block, {kind}", block_ratio(norms)
+        yield f"{BLOCKS}/first over last block, {kind}", first_over_last(norms)
         digits = max(2, len(str(len(norms))))
         for block, norm in enumerate(norms, start=1):
             yield f"{BLOCKS} {kind}/block {block:0{digits}d}", norm

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 import ablate
-from ablate.build import Bench
+from ablate.build import Bench, facts
 from ablate.config.identity import Identity
 from ablate.data.tasks import IGNORED
 from ablate.judge import labels
@@ -81,6 +81,7 @@ def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any
 
 def describe(result: dict[str, Any], bench: Bench, config: Mapping[str, Any]) -> None:
     """Fill in what is known once the objects are built."""
+    result["facts"] = facts(config, bench.model.position)
     result["parameters"] = count_parameters(bench.model)
     result["flops_per_token"] = flops_per_token(bench.model)
     result["corpus"] = asdict(bench.task.source)

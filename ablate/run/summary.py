@@ -1,11 +1,11 @@
 """What a run came to, in words for a terminal; pure functions of a record."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 from ablate.judge.first_loss import judge_record
 from ablate.judge.labels import still_falling
+from ablate.judge.profile import first_over_last
 
 IN_WORDS = {
     "healthy": "healthy",
@@ -101,22 +101,12 @@ def first_loss(loss: float, uniform: float) -> str:
 def gradient_lines(gradients: dict) -> list[str]:
     """Compare the first step's gradient norms of the first and last block."""
     ratios = {
-        name: block_ratio(gradients.get(f"{name}_first") or []) for name in ("parameters", "inputs")
+        name: first_over_last(gradients.get(f"{name}_first") or [])
+        for name in ("parameters", "inputs")
     }
     known = [f"{ratio:.2g} ({name})" for name, ratio in ratios.items() if ratio is not None]
     told = "gradient norm of the first block as a multiple of the last one's, at step 1"
     return [f"{told}: {', '.join(known)}"] if known else []
-
-
-def block_ratio(norms: Sequence[float | None]) -> float | None:
-    """Divide the first block's gradient norm by the last one's; None where that has no value.
-
-    >>> block_ratio([3.0, 2.0, 1.5])
-    2.0
-    """
-    if not norms or norms[0] is None or not norms[-1]:
-        return None
-    return norms[0] / norms[-1]
 
 
 def accuracy_lines(extrapolation: dict) -> list[str]:

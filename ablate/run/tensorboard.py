@@ -8,6 +8,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from torch.utils.tensorboard import SummaryWriter
 
 from ablate.judge.labels import LABELS
+from ablate.judge.profile import first_over_last
 from ablate.run import pictures
 from ablate.run.board_tags import (
     BY_CONTEXT,
@@ -31,7 +32,7 @@ from ablate.run.hyperparameters import (
     session_end,
     session_start,
 )
-from ablate.run.summary import block_ratio, context, summary_lines
+from ablate.run.summary import context, summary_lines
 from ablate.train.listeners import Listener, read_curves
 
 EVENTS = "events.out.tfevents.*"
@@ -91,7 +92,7 @@ class TensorBoard(Listener):
         if has_profile(line):
             self._profiles.append({"step": step, "gradients": line["gradients"]})
             if step == 1:
-                scalars[FIRST_RATIO] = block_ratio(line["gradients"]["parameters"])
+                scalars[FIRST_RATIO] = first_over_last(line["gradients"]["parameters"])
                 self._image(BY_DEPTH, pictures.profile(line["gradients"], step), step)
         self._scalars(scalars, step)
 

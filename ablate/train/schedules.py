@@ -6,12 +6,16 @@ is the share of the steps after warmup that is done. The first step is never was
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from ablate.errors import UserError
 
 
 class Warmup(ABC):
     """How the rate rises at the start."""
+
+    facts: ClassVar[frozenset[str]] = frozenset()
+    """What a diagnosis knows the warmup by. absent: there is none."""
 
     @abstractmethod
     def length(self, steps: int) -> int:
@@ -25,6 +29,8 @@ class Warmup(ABC):
 
 class NoWarmup(Warmup):
     """The full rate from the first step."""
+
+    facts = frozenset({"absent"})
 
     def length(self, steps: int) -> int:
         return 0

@@ -18,13 +18,7 @@ def profile(values: list[Any]) -> dict[str, Any]:
 HEALTHY: dict[str, Any] = {
     "name": "pos=rope,depth=24,seed=0-12f08036",
     "label": "healthy",
-    "choices": {
-        "pos": "alibi",
-        "norm": "pre",
-        "warmup": "none",
-        "residual": "on",
-        "norm_layer": "x",
-    },
+    "facts": {"pos": ["fading", "relative"], "warmup": ["absent"]},
     "config": {"tied": False, "lr": 1e-3, "norm": {"final": True}},
     "loss": {"excess": 0.1, "final": 2.0, "validation": 2.1, "unigram_train": 3.2},
     "gradients": {"inputs_first": [0.02] * DEPTH},
@@ -50,21 +44,21 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
     "low first loss": ({"loss.excess": -0.4}, "leaks", "causality"),
     "rank collapse": (
         {
-            "instruments.token_cosine": profile([0.99] * DEPTH),
+            "instruments.token_cosine": profile([0.9995] * DEPTH),
             "loss.final": 3.21,
             "label": "stuck",
-            "choices.residual": "off",
+            "facts.residual": ["absent"],
         },
         "no residual",
         "residual=on",
     ),
     "vanishing gradient": (
-        {"gradients.inputs_first": [1e-9] + [0.02] * (DEPTH - 1)},
+        {"gradients.inputs_first": [10.0 ** (block - DEPTH) for block in range(DEPTH)]},
         "does not pass",
         "residual=on",
     ),
     "stuck": (
-        {"label": "stuck", "loss.final": 3.2, "choices.norm": "post"},
+        {"label": "stuck", "loss.final": 3.2, "facts.norm": ["post-norm"]},
         "post-norm without warmup",
         "warmup=linear",
     ),
@@ -75,13 +69,13 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "spike": ({"loss.spike_score": 0.002, "loss.spike_max": 9.0}, "lr=0.001", "smaller lr"),
     "order is not used": (
-        {"shuffle": {"change": 0.004}, "choices.pos": "none"},
+        {"shuffle": {"change": 0.004}, "facts.pos": ["absent"]},
         "no position scheme",
         "pos=rope",
     ),
     "far retrieval fails": (
         {
-            "choices.task": "passkey",
+            "facts.task": ["retrieval"],
             "extrapolation.protocol": "exact-match",
             "extrapolation.retention": [1.0, 0.9, 0.1],
         },
@@ -94,7 +88,7 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
             "instruments.stream_rms.slope_first": 0.5,
             "instruments.feed_forward_rms.slope_first": 0.5,
             "instruments.stream_rms.first": [1.6**i for i in range(DEPTH)],
-            "choices.norm": "none",
+            "facts.norm": ["absent"],
         },
         "no norm",
         "norm placement",
@@ -110,7 +104,7 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
         "norm.qk=true",
     ),
     "evaluation gap": (
-        {"loss.validation": 4.0, "choices.norm_layer": "batchnorm"},
+        {"loss.validation": 4.0, "facts.norm_layer": ["batch statistics"]},
         "running",
         "layernorm",
     ),
@@ -133,7 +127,7 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
         "pos=randomized",
     ),
     "gradual fall of accuracy past L": (
-        {"extrapolation.retention": [1.0, 0.8, 0.5], "choices.pos": "rope"},
+        {"extrapolation.retention": [1.0, 0.8, 0.5], "facts.pos": ["relative", "scalable"]},
         "phases",
         "ablate evaluate 12f08036 pos=yarn",
     ),
@@ -181,11 +175,14 @@ HARMLESS: dict[str, dict[str, Any]] = {
         "instruments.attention_max": profile([[60.0, 70.0]] * DEPTH),
     },
     "a first loss as large as its logits cost": {"loss.excess": 0.45},
-    "alike tokens in a run that learns": {"instruments.token_cosine.last": [0.97] * DEPTH},
+    "alike tokens in a run that learns": {"instruments.token_cosine": profile([0.9995] * DEPTH)},
     "a gradient that is smaller at the first block": {
-        "gradients.inputs_first": [0.001] + [0.02] * (DEPTH - 1)
+        "gradients.inputs_first": [0.02 * 1.4 ** (block - DEPTH) for block in range(DEPTH)]
     },
-    "an order that matters": {"shuffle": {"change": 0.8}, "choices.pos": "none"},
+    "a gradient that is small at the embeddings alone, which are large": {
+        "gradients.inputs_first": [1e-9] + [0.02] * (DEPTH - 1)
+    },
+    "an order that matters": {"shuffle": {"change": 0.8}, "facts.pos": ["absent"]},
     "validation a little above training": {"loss.validation": 2.3},
     "a first loss above ln V by the chance of four targets": {
         "loss.excess": 0.85,
@@ -229,14 +226,14 @@ def test_a_run_above_the_unigram_loss_is_not_told_that_its_learning_rate_is_too_
 def test_a_run_that_learned_nothing_does_not_say_what_order_is_worth() -> None:
     stuck = {"label": "stuck", "loss.final": 3.2, "shuffle": {"change": 0.0}}
     assert [found["name"] for found in diagnose(changed(stuck))] == ["stuck"]
-    decoder = stuck | {"choices.pos": "none"}
+    decoder = stuck | {"facts.pos": ["absent"]}
     assert [found["name"] for found in diagnose(changed(decoder))] == ["stuck"]
     (found,) = diagnose(changed(decoder | {"shuffle": {"change": 0.0, "causal": False}}))
     assert found["name"] == "order is not used"
 
 
 def test_gates_that_are_closed_are_not_the_curse_of_depth() -> None:
-    idle = {"instruments.block_cosine.last": [0.9999] * DEPTH, "choices.residual": "layerscale"}
+    idle = {"instruments.block_cosine.last": [0.9999] * DEPTH, "facts.residual": ["gated"]}
     (found,) = diagnose(changed(idle))
     assert "gates" in found["cause"]
 

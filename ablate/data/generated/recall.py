@@ -26,6 +26,7 @@ class AssociativeRecall(GeneratedTask):
     """
 
     name = "associative_recall"
+    facts = frozenset({"retrieval"})
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class Induction(GeneratedTask):
     """
 
     name = "induction"
+    facts = frozenset({"retrieval"})
 
     def __init__(self, *, symbols: int, **sizes: int) -> None:
         at_least(2, symbols=symbols)
@@ -113,6 +115,7 @@ class Passkey(GeneratedTask):
     """
 
     name = "passkey"
+    facts = frozenset({"retrieval"})
 
     def __init__(self, *, digits: int, filler: int, **sizes: int) -> None:
         at_least(1, digits=digits, filler=filler)

@@ -19,6 +19,8 @@ class Pre(Placement):
 class Post(Placement):
     """N(x + F(x)). Vaswani et al. 2017 (arXiv 1706.03762)."""
 
+    facts = frozenset({"post-norm"})
+
     def __init__(self, normalizer: Normalizer, *, final: bool = False, qk: bool = False) -> None:
         super().__init__(normalizer, final=final, qk=qk)
 
@@ -28,6 +30,8 @@ class Post(Placement):
 
 class NoPlacement(Placement):
     """x + F(x): no norm in any block."""
+
+    facts = frozenset({"absent"})
 
     def __init__(self, normalizer: Normalizer, *, final: bool = False, qk: bool = False) -> None:
         super().__init__(normalizer, final=final, qk=qk)

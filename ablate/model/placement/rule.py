@@ -26,6 +26,9 @@ class Placement(ABC):
     2010.04245; Dehghani et al. 2023, arXiv 2302.05442).
     """
 
+    facts: ClassVar[frozenset[str]] = frozenset()
+    """What a diagnosis knows the placement by. post-norm: the norm after the sum is on the skip
+    path of every sublayer, and nothing makes up for it. absent: no block has a norm."""
     projection: ClassVar[type[Projection]] = Projection
     """The kind of linear map that sublayers and the head are made of."""
 

@@ -79,6 +79,10 @@ class PositionScheme(nn.Module):
     The hooks stand in the order in which a forward pass calls them. `layer` counts blocks from 0.
     """
 
+    facts: ClassVar[frozenset[str]] = frozenset()
+    """What a diagnosis knows the scheme by. fading: scores fall with the distance, or know none
+    beyond some bound. scalable: trained weights bear the phases of pos=yarn. absent: there is no
+    scheme."""
     relative: bool = False
     """Scores do not change when queries and keys move by one common shift."""
     causal_only: ClassVar[bool] = False
@@ -171,4 +175,5 @@ class NoPosition(PositionScheme):
     Kazemnejad et al. 2023 (arXiv 2305.19466).
     """
 
+    facts = frozenset({"absent"})
     relative = True

@@ -31,6 +31,7 @@ class Alibi(PositionScheme):
     Press et al. 2021 (arXiv 2108.12409); the symmetric form is later practice.
     """
 
+    facts = frozenset({"fading"})
     relative = True
 
     def __init__(self, shape: Shape, *, learned: bool = False) -> None:

@@ -72,6 +72,7 @@ class ForgettingGate(PositionScheme):
     = `gate_bias`; 0 as in the released code. Lin et al. 2025 (arXiv 2503.02130).
     """
 
+    facts = frozenset({"fading"})
     relative = True
     causal_only = True
     needs_inputs = True

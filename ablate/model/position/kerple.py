@@ -53,6 +53,7 @@ class KernelParameters(nn.Module, Drawn):
 class Kerple(PositionScheme, ABC):
     """What both kernels share: r1 and r2 per head and layer, distances once for all layers."""
 
+    facts = frozenset({"fading"})
     relative = True
 
     def __init__(self, shape: Shape, *, high1: float, high2: float) -> None:

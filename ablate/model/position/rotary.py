@@ -139,6 +139,8 @@ class Rope(Rotary):
     Su et al. 2021 (arXiv 2104.09864).
     """
 
+    facts = frozenset({"scalable"})
+
     def __init__(self, shape: Shape, *, base: float = 10000.0, layout: str = "interleaved") -> None:
         super().__init__(shape, base=base, layout=layout, rotated=shape.head_width)
 

@@ -51,6 +51,7 @@ class T5(PositionScheme, Drawn):
     Raffel et al. 2019 (arXiv 1910.10683).
     """
 
+    facts = frozenset({"fading"})
     relative = True
 
     def __init__(

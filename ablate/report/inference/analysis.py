@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ablate.errors import UserError
+from ablate.judge.thresholds import MARGIN
 from ablate.report.inference.arms import Arm, against_baseline, baselines, choose_baseline, grouped
 from ablate.report.inference.choosing import ChosenValue, choose
 from ablate.report.inference.contrasts import Contrast, Judge, judged
@@ -19,8 +20,6 @@ from ablate.report.runs.columns import BY_KEY, Column
 from ablate.report.runs.settings import parse_where
 from ablate.report.words.story import cautions, story, told_effects
 from ablate.report.words.verdicts import Sentence
-
-MARGIN = 0.02  # nats, or accuracy as a share: delta of science.md, section 4
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from ablate.judge import profile
+
 
 class Missing(Enum):
     """Why a run has no value."""
@@ -32,10 +34,8 @@ def first_over_last(key: str) -> Callable[[Record], Value]:
     """Divide a gradient norm of the first block by that of the last."""
 
     def extract(record: Record) -> Value:
-        norms = record["gradients"][key]
-        if not norms or norms[0] is None or not norms[-1]:
-            return Missing.UNMEASURED
-        return norms[0] / norms[-1]
+        ratio = profile.first_over_last(record["gradients"][key])
+        return Missing.UNMEASURED if ratio is None else ratio
 
     return extract
 
