@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ablate.data.store import TokenizedCorpus
+from ablate.data.entry import TokenizedCorpus
 from ablate.data.tasks import IGNORED, Batch, CorpusTask
 from ablate.errors import UserError
 

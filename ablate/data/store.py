@@ -20,8 +20,6 @@ from ablate.data.stream import silent, tokens, training_texts
 from ablate.data.tokenizers import TOKENIZERS
 from ablate.errors import UserError
 
-__all__ = ["TokenizedCorpus", "cache_folder", "fingerprint", "prepare", "require"]
-
 SETTLED = 2 * 10**9  # ns; the coarsest clock of a common file system
 READ_AT_ONCE = 1 << 24  # bytes of text that are read in about a second
 WORDS: dict[Split, str] = {"train": "training", "validation": "validation"}

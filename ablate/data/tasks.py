@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ablate.data.store import TokenizedCorpus, require
+from ablate.data.entry import TokenizedCorpus
+from ablate.data.store import require
 
 IGNORED = -100
 """The target of a position that is not to be predicted, as torch's cross-entropy has it."""

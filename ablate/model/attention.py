@@ -8,10 +8,8 @@ from torch import Tensor, nn
 from ablate.errors import UserError
 from ablate.model.cache import LayerCache
 from ablate.model.position.base import Positions, PositionScheme
-from ablate.model.projection import Maps, Projection, Role
+from ablate.model.projection import Maps
 from ablate.model.shape import Shape
-
-__all__ = ["Attention", "Projection", "Role"]
 
 
 class Attention(nn.Module):
@@ -48,7 +46,7 @@ class Attention(nn.Module):
         positions: Positions,
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch query width"]:
-        q, k, v, mask = self._look(x, scheme, positions, cache)
+        q, k, v, mask = self._heads_and_mask(x, scheme, positions, cache)
         mixed = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, is_causal=mask is None and positions.causal, scale=scheme.scale
         )
@@ -60,17 +58,17 @@ class Attention(nn.Module):
         scheme: PositionScheme,
         positions: Positions,
     ) -> Float[Tensor, "batch heads query query"]:
-        """The scaled and biased scores of a full pass before the softmax, −inf where unseen."""
-        q, k, _, mask = self._look(x, scheme, positions, None)
+        """What the softmax of a pass without a cache gets: scaled, biased, −inf where masked."""
+        q, k, _, mask = self._heads_and_mask(x, scheme, positions, None)
         scores = scheme.scale * q @ k.transpose(-1, -2)
         if mask is None or mask.dtype == torch.bool:
             return positions.masked(scores)
         return scores + mask
 
-    def _look(
+    def _heads_and_mask(
         self, x: Tensor, scheme: PositionScheme, positions: Positions, cache: LayerCache | None
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Queries, keys and values in heads, and the mask with the bias in it."""
+        """Queries, keys and values, [batch, heads, length, head_width], and the biased mask."""
         source = scheme.attend_to(x, positions, self.layer)
         q = self.query_norm(self._heads(self.query(source)))
         k = self.key_norm(self._heads(self.key(source)))
@@ -91,7 +89,7 @@ class Attention(nn.Module):
 
 
 class RepeatHeads(nn.Module):
-    """Each head `times` times, side by side."""
+    """Repeats each head `times` times, the copies side by side."""
 
     def __init__(self, times: int) -> None:
         super().__init__()
@@ -104,8 +102,8 @@ class RepeatHeads(nn.Module):
 def check_heads(width: int, heads: int, kv_heads: int) -> None:
     """Raise UserError where heads do not divide the width or key heads the heads."""
     if heads < 1 or width % heads:
-        near = [h for h in range(1, width + 1) if width % h == 0]
-        nearest = min(near, key=lambda h: abs(h - heads))
+        divisors = [h for h in range(1, width + 1) if width % h == 0]
+        nearest = min(divisors, key=lambda h: abs(h - heads))
         raise UserError(f"heads={heads}: must divide width={width}; the nearest is {nearest}")
     if kv_heads < 1 or heads % kv_heads:
         allowed = ", ".join(str(h) for h in range(1, heads + 1) if heads % h == 0)

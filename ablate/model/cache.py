@@ -21,7 +21,7 @@ class LayerCache:
     def extend(
         self, k: Tensor, v: Tensor, x: Tensor, *, keep_inputs: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Everything so far with the newcomers at the end: keys, values, inputs."""
+        """Append keys, values, inputs; return all so far (of inputs only where they are kept)."""
         self.keys = k if self.keys is None else torch.cat([self.keys, k], dim=2)
         self.values = v if self.values is None else torch.cat([self.values, v], dim=2)
         if not keep_inputs:

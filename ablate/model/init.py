@@ -33,7 +33,7 @@ class InitRecipe(ABC):
         nn.init.zeros_(bias)
 
     def gain(self, role: Role, depth: int, placement: float) -> float:
-        """The factor on a block's weight; `placement` is what the norm placement asks for."""
+        """The factor on a block's weight; `placement` is the norm placement's own factor."""
         return placement
 
 
@@ -53,22 +53,22 @@ def initialise(model: Transformer, recipe: InitRecipe, seed: int) -> None:
     """Draw every random parameter of `model`, which must lie on the CPU.
 
     A tied matrix is drawn once, as the embedding. A placement that sets something from a first
-    pass (Admin's ω) does so at the end. Raises TypeError for a linear map or an embedding that no
-    recipe knows, so that nothing keeps unseeded numbers.
+    pass (Admin's ω) does so at the end. Raises TypeError for a linear map that is neither a
+    Projection nor Drawn, so that nothing keeps unseeded numbers.
     """
-    drawn: set[int] = set()
+    drawn_weights: set[int] = set()
     depth = model.shape.depth
     for name, module in model.named_modules():
         generator = named_generator(seed, name)
         if isinstance(module, nn.Embedding):
             std = recipe.embedding_std(module.embedding_dim)
             nn.init.normal_(module.weight, std=std, generator=generator)
-            drawn.add(id(module.weight))
+            drawn_weights.add(id(module.weight))
         elif isinstance(module, Projection):
-            if id(module.weight) not in drawn:
+            if id(module.weight) not in drawn_weights:
                 recipe.weight(module, generator, model.shape)
-                asked = model.placement.gain(module.role, depth)
-                module.weight.mul_(recipe.gain(module.role, depth, asked))
+                placement_gain = model.placement.gain(module.role, depth)
+                module.weight.mul_(recipe.gain(module.role, depth, placement_gain))
             if module.bias is not None:
                 recipe.bias(module, module.bias, generator)
         elif isinstance(module, Drawn):

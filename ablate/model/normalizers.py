@@ -43,7 +43,7 @@ class NoNorm(nn.Module):
 
 
 class Gained(nn.Module):
-    """A base that holds a gain g and a shift b per feature; what is not trained is a constant."""
+    """A base with a gain g and a shift b per feature; constants 1 and 0 where not trained."""
 
     weight: Tensor
     bias: Tensor
@@ -84,7 +84,13 @@ class RunningStatistics(Gained):
     running_var: Tensor
 
     def __init__(
-        self, width: int, *, eps: float, momentum: float, affine: bool, bias: bool
+        self,
+        width: int,
+        *,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        bias: bool = True,
     ) -> None:
         super().__init__(width, affine, bias)
         self.eps, self.momentum = eps, momentum
@@ -113,17 +119,6 @@ class BatchNorm(RunningStatistics):
     1502.03167).
     """
 
-    def __init__(
-        self,
-        width: int,
-        *,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = True,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(width, eps=eps, momentum=momentum, affine=affine, bias=bias)
-
     def forward(self, x: Features) -> Features:
         return self.batch_norm(x, self.training)
 
@@ -140,20 +135,8 @@ class MaskedBatchNorm(RunningStatistics, PaddingAware):
 
     Over the n real tokens: y = (x − mean) / sqrt(var + eps) · g + b with the biased variance;
     running ← (1 − momentum) running + momentum (mean, var n/(n − 1)). In training a causal model
-    sees a little of the future, as in `BatchNorm`. Ioffe and Szegedy 2015 (arXiv 1502.03167) over
-    the tokens that are there.
+    sees a little of the future, as in `BatchNorm`. Ioffe and Szegedy 2015 (arXiv 1502.03167).
     """
-
-    def __init__(
-        self,
-        width: int,
-        *,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = True,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(width, eps=eps, momentum=momentum, affine=affine, bias=bias)
 
     def forward(self, x: Float[Tensor, "batch *between length width"]) -> Tensor:
         if not self.training or self.valid is None:

@@ -179,7 +179,7 @@ class Gated(ResidualRule):
     """(1 − g) x + g y, g = σ(W x + b): a highway.
 
     Srivastava et al. 2015 (arXiv 1505.00387); b starts at `start`, below 0 so that x is carried.
-    With `coupled` false nothing of x is taken away: x + g y.
+    With `coupled` false x is carried whole: x + g y.
     """
 
     additive = False
@@ -188,11 +188,11 @@ class Gated(ResidualRule):
         super().__init__(site)
         self.gate = Projection(site.width, site.width, "carry", bias=False)
         self.gate_bias = nn.Parameter(torch.full((site.width,), float(start)))
-        self.taken = 1.0 if coupled else 0.0
+        self.carry_loss = 1.0 if coupled else 0.0
 
     def write(self, state: Float[Tensor, "batch length width"], y: Tensor) -> Tensor:
         gate = torch.sigmoid(self.gate(state) + self.gate_bias)
-        return state + gate * (y - self.taken * state)
+        return state + gate * (y - self.carry_loss * state)
 
 
 class StochasticDepth(ResidualRule):
@@ -211,5 +211,5 @@ class StochasticDepth(ResidualRule):
     def branch(self, y: Tensor) -> Tensor:
         if not self.training:
             return y
-        kept = torch.rand(y.shape[0], 1, 1, device=y.device) >= self.probability
-        return y * kept / (1 - self.probability)
+        keep = torch.rand(y.shape[0], 1, 1, device=y.device) >= self.probability
+        return y * keep / (1 - self.probability)

@@ -1,6 +1,6 @@
-"""How a sublayer F hangs on the residual stream.
+"""How a sublayer F reads from the residual stream and writes to it.
 
-Every wiring speaks the same verbs: `open` makes the stream's state from the embeddings, `enter`
+Every wiring has the same methods: `open` makes the stream's state from the embeddings, `enter`
 lets a position scheme change it at a block's entry, `read` takes F's input from it, `write` puts
 F's output back, `close` gives the last state to the head. The plain row is
 x → after(write(skip(x), branch(F(before(x))))), where the residual rule decides what `write` is:
@@ -11,13 +11,12 @@ from abc import ABC
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ablate.errors import UserError
-from ablate.model.residual import ResidualRule, Site, Sublayer
-
-__all__ = ["Row", "Scale", "Site", "Sublayer", "Wiring", "require_additive"]
+from ablate.model.residual import ResidualRule
 
 
 class Wiring(nn.Module, ABC):
@@ -98,6 +97,17 @@ class Scale(nn.Module):
 
     def forward(self, x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
         return self.factor * x
+
+
+class TrainedScale(nn.Module):
+    """w⊙x, a trained factor per feature; all begin at `start`."""
+
+    def __init__(self, width: int, start: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((width,), float(start)))
+
+    def forward(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
+        return self.weight * x
 
 
 def require_additive(residual: ResidualRule, reason: str) -> None:

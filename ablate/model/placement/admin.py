@@ -3,24 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from ablate.errors import UserError
 from ablate.model.placement.rule import Normalizer, Placement
 from ablate.model.residual import ResidualRule, Site
-from ablate.model.wiring import Row
-
-
-class TrainedScale(nn.Module):
-    """ω⊙x, a trained factor per feature."""
-
-    def __init__(self, width: int, start: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.full((width,), float(start)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.weight * x
+from ablate.model.wiring import Row, TrainedScale
 
 
 class Admin(Placement):

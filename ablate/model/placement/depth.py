@@ -37,24 +37,6 @@ def one_stack(depth: int) -> DepthConstants:
     return DepthConstants((2 * depth) ** 0.25, (8 * depth) ** -0.25, math.sqrt(math.log(2 * depth)))
 
 
-def two_stacks(encoder: int, decoder: int) -> tuple[DepthConstants, DepthConstants]:
-    """The encoder's and the decoder's constants where one reads the other; depths in blocks.
-
-    The encoder's β is the paper's 0.87 (N⁴M)^(−1/16); the authors' released code has 1.15 there.
-
-    >>> round(two_stacks(6, 6)[0].beta, 6)
-    0.496989
-    """
-    both = encoder**4 * decoder
-    encoder_gain = math.sqrt(math.log(3 * decoder) * math.log(2 * encoder) / 3)
-    return (
-        DepthConstants(0.81 * both**0.0625, 0.87 * both**-0.0625, encoder_gain),
-        DepthConstants(
-            (3 * decoder) ** 0.25, (12 * decoder) ** -0.25, math.sqrt(math.log(3 * decoder))
-        ),
-    )
-
-
 class DeepNorm(Placement):
     """N(αx + F(x)), with β on the initial weights of values, outputs and feed-forward.
 

@@ -10,7 +10,7 @@ from ablate.model.normalizers import LayerNorm, RMSNorm
 from ablate.model.placement.rule import Normalizer, Placement
 from ablate.model.projection import Role, UnitProjection
 from ablate.model.residual import ResidualRule, Site
-from ablate.model.wiring import Wiring
+from ablate.model.wiring import TrainedScale, Wiring
 
 
 class SphereNorm(nn.Module):
@@ -22,17 +22,6 @@ class SphereNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
         return F.rms_norm(x, (self.width,), eps=1e-12)
-
-
-class TrainedGain(nn.Module):
-    """g⊙x, g from `start`."""
-
-    def __init__(self, width: int, start: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.full((width,), float(start)))
-
-    def forward(self, x: Float[Tensor, "... width"]) -> Float[Tensor, "... width"]:
-        return self.weight * x
 
 
 class SphereStep(Wiring):
@@ -67,9 +56,9 @@ class NGPT(Placement):
     head reads z⊙h with z trained from 1/sqrt(width), the paper's s_z = 1, so that first logits are
     cosines. `qk` takes the sphere's norm on queries and keys with a trained gain, the paper's s_qk;
     the scale stays 1/sqrt(d), which on those norms is the paper's sqrt(d) on unit vectors. Linear
-    maps normalise in the forward pass (`UnitProjection`) instead of after each step. Left out:
-    s_u and s_v, and the lack of biases is yours to say (bias=false). Normalising maps costs time by
-    parameter, not by token, which shows where batches are small.
+    maps normalise in the forward pass (`UnitProjection`) instead of after each step. Left out: s_u
+    and s_v. Biases are the user's choice (the paper has none: bias=false). Normalising maps costs
+    time by parameter, not by token, which shows where batches are small.
     """
 
     projection = UnitProjection
@@ -89,9 +78,9 @@ class NGPT(Placement):
         return SphereStep(residual, site, self.alpha)
 
     def final_norm(self, width: int) -> nn.Module:
-        return TrainedGain(width, width**-0.5)
+        return TrainedScale(width, width**-0.5)
 
     def head_norm(self, role: Role, head_width: int) -> nn.Module:
         if self.qk and role in ("query", "key"):
-            return nn.Sequential(SphereNorm(head_width), TrainedGain(head_width, 1.0))
+            return nn.Sequential(SphereNorm(head_width), TrainedScale(head_width, 1.0))
         return nn.Identity()

@@ -43,20 +43,20 @@ class Positions:
         return self.visible
 
     def masked(self, bias: Float[Tensor, "*batch heads query key"]) -> Tensor:
-        """`bias` with −inf where a query may not look; one that `share` gave is so already."""
-        if any(bias is ready for ready in self._masked):
+        """`bias` with −inf where a query may not look; what `share` returned is masked already."""
+        if any(bias is masked for masked in self._masked):
             return bias
-        seen = self.seen()
-        return bias if seen is None else bias.masked_fill(~seen, float("-inf"))
+        visible = self.seen()
+        return bias if visible is None else bias.masked_fill(~visible, float("-inf"))
 
     def share(self, bias: Float[Tensor, "*batch heads query key"]) -> Tensor:
-        """`bias` masked here once, for a scheme that gives the same one to every layer."""
+        """`bias` masked once, for a scheme that gives every layer the same one."""
         self._masked.append(self.masked(bias))
         return self._masked[-1]
 
 
 def exact(dtype: torch.dtype) -> torch.dtype:
-    """The dtype in which positions are worked with: float64 for itself, else float32.
+    """The dtype in which positions are computed: float64 in a float64 model, else float32.
 
     >>> exact(torch.bfloat16), exact(torch.float64)
     (torch.float32, torch.float64)

@@ -18,7 +18,7 @@ Part = Callable[[Shape], PositionScheme]
 class Composed(PositionScheme):
     """What composed schemes share: every layer's hooks are those of one of the parts.
 
-    `route[l]` is the number of the part that serves layer l; a part counts its own layers.
+    `route[l]` is the number of the part that serves layer l; each part counts its layers from 0.
     """
 
     def __init__(self, shape: Shape, parts: Sequence[PositionScheme], route: Sequence[int]) -> None:
@@ -63,11 +63,11 @@ class Composed(PositionScheme):
         return self.common_scale
 
     def bind(self, layer: int, query: nn.Linear, key: nn.Linear) -> None:
-        number, own = self.route[layer]
-        self._part(number).bind(own, query, key)
+        number, part_layer = self.route[layer]
+        self._part(number).bind(part_layer, query, key)
 
     def prepare(self, positions: Positions, dtype: torch.dtype) -> list[Positions]:
-        """The positions as each part shall see them, with what it shares."""
+        """A view of the positions for each part, with what that part shares over its layers."""
         views = [replace(positions) for _ in self.parts]
         for part, view in zip(self._parts(), views, strict=True):
             view.shared = part.prepare(view, dtype)
@@ -79,27 +79,27 @@ class Composed(PositionScheme):
         return x
 
     def enter_block(self, x: Tensor, positions: Positions, layer: int) -> Tensor:
-        number, own = self.route[layer]
-        return self._part(number).enter_block(x, positions.shared[number], own)
+        number, part_layer = self.route[layer]
+        return self._part(number).enter_block(x, positions.shared[number], part_layer)
 
     def attend_to(self, x: Tensor, positions: Positions, layer: int) -> Tensor:
-        number, own = self.route[layer]
-        return self._part(number).attend_to(x, positions.shared[number], own)
+        number, part_layer = self.route[layer]
+        return self._part(number).attend_to(x, positions.shared[number], part_layer)
 
     def rotate(
         self, q: Tensor, k: Tensor, positions: Positions, layer: int
     ) -> tuple[Tensor, Tensor]:
-        number, own = self.route[layer]
-        q, k = self._part(number).rotate(q, k, positions.shared[number], own)
+        number, part_layer = self.route[layer]
+        q, k = self._part(number).rotate(q, k, positions.shared[number], part_layer)
         return (q if self.factors[number] == 1 else self.factors[number] * q), k
 
     def bias(
         self, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
     ) -> Float[Tensor, "*batch heads query key"] | None:
-        number, own = self.route[layer]
+        number, part_layer = self.route[layer]
         if self.factors[number] not in (0, 1):  # undo what `rotate` did for the product alone
             q = q / self.factors[number]
-        return self._part(number).bias(q, k, x, positions.shared[number], own)
+        return self._part(number).bias(q, k, x, positions.shared[number], part_layer)
 
 
 class Randomized(Composed):
@@ -146,13 +146,13 @@ class Randomized(Composed):
                 f"{offset + length} tokens need as many positions, but there are "
                 f"{self.max_length} (pos.maximum)"
             )
-        drawn = self.training or self.evaluation == "drawn"
-        if drawn and offset:
+        random = self.training or self.evaluation == "drawn"
+        if random and offset:
             raise UserError(
                 "drawn positions follow the length of the whole sequence: decoding with a cache "
                 "needs evaluation mode and pos.evaluation=consecutive"
             )
-        if not drawn:
+        if not random:
             return torch.arange(offset + 1, offset + length + 1)
         generator = None if self.training else torch.Generator().manual_seed(length)
         return torch.randperm(self.maximum, generator=generator)[:length].sort().values + 1

@@ -63,9 +63,10 @@ class Deberta(PositionScheme):
         self.positional = tuple(t for t in TERMS[1:] if t in self.terms)
         if self.positional:
             self.table = OffsetRows(2 * self.max_distance, shape.width, std=0.02)
-        own = 0 if share_projections else shape.depth
+        own_layers = 0 if share_projections else shape.depth
         self.layers = nn.ModuleList(
-            nn.ModuleDict({term: self._map(term) for term in self.positional}) for _ in range(own)
+            nn.ModuleDict({term: self._map(term) for term in self.positional})
+            for _ in range(own_layers)
         )
         # A plain list, since maps that belong to the blocks must not be listed here too.
         self.maps: list[dict[str, nn.Module]] = [
@@ -108,9 +109,9 @@ class Deberta(PositionScheme):
         return sum(terms[1:], start=terms[0]) if terms else None
 
     def _term(self, term: str, content: Tensor, positions: Positions, layer: int) -> Tensor:
-        found = positions.shared[term]
-        rows = self.maps[layer][term](F.embedding(found.rows, self.table.weight))
+        lookup = positions.shared[term]
+        rows = self.maps[layer][term](F.embedding(lookup.rows, self.table.weight))
         heads = self.divided * rows.unflatten(-1, (-1, self.shape.head_width)).permute(1, 2, 0)
         # A borrowed key map has fewer heads where several queries share one.
         heads = heads.repeat_interleave(self.shape.heads // len(heads), dim=0)
-        return found.pick(content @ heads)
+        return lookup.pick(content @ heads)

@@ -12,9 +12,8 @@ from ablate.model.shape import Shape
 
 EPS = 1e-6
 """Added to the denominator as in the paper's listing, not its equation."""
-MOST = 2**24
-"""Hidden numbers held at once, 64 MiB in float32: 8 L queries by 8 L keys would be many times one
-bias."""
+MOST_HIDDEN = 2**24
+"""Hidden numbers held at once, 64 MiB in float32: at 8 L all would be many times one bias."""
 
 
 class FireNetwork(nn.Module, Drawn):
@@ -51,7 +50,7 @@ class FireNetwork(nn.Module, Drawn):
     def forward(
         self, distance: Float[Tensor, "query key"], query: Float[Tensor, "query"]
     ) -> Float[Tensor, "heads query key"]:
-        rows = max(1, MOST // (distance.shape[1] * self.hidden_weight.numel()))
+        rows = max(1, MOST_HIDDEN // (distance.shape[1] * self.hidden_weight.numel()))
         if rows >= len(query):
             return self._biases(distance, query)
         parts = zip(distance.split(rows), query.split(rows), strict=True)

@@ -59,12 +59,12 @@ class PoPE(PositionScheme):
         q_angle, k_circle = positions.shared
         delta = self.layers[layer].clamp(-TURN, 0)
         q_circle = circle(q_angle - delta[:, None])
-        return twice(q, q_circle), twice(k, k_circle)
+        return with_magnitude(q, q_circle), with_magnitude(k, k_circle)
 
 
-def twice(
+def with_magnitude(
     x: Float[Tensor, "batch heads length width"], circle: Float[Tensor, "*heads length double"]
 ) -> Float[Tensor, "batch heads length double"]:
-    """softplus(x) as a magnitude, on the cosines and on the sines of its angles."""
+    """softplus(x) times the cosines, then times the sines, of its angles."""
     size = F.softplus(x.to(circle.dtype))
     return (torch.cat([size, size], dim=-1) * circle).to(x.dtype)

@@ -19,10 +19,11 @@ from ablate.model.shape import Shape
 
 @dataclass(frozen=True)
 class Lookup:
-    """Which rows of a table by distance a forward pass needs, and where each pair finds its own.
+    """Which rows of a table by distance a forward pass needs, and which of them each pair takes.
 
-    At consecutive positions every row of products is a shifted cut of one order of distances, so
-    pairs are found by a view (the papers' relative shift), several times faster than by a gather.
+    At consecutive positions each query's distances are its predecessor's shifted by one, so that
+    the pairs' products are a view (the papers' relative shift), several times faster than a gather;
+    `index` is then None.
     """
 
     rows: Int[Tensor, "row"]
@@ -47,31 +48,31 @@ class Lookup:
 def look_up(
     positions: Positions, row: Callable[[Tensor], Tensor], *, by_key: bool = False
 ) -> Lookup:
-    """How pairs find the row `row(i − j)`: [query, key], or [key, query] where `by_key`.
+    """The Lookup of `row(i − j)` for all pairs: [query, key], or [key, query] where `by_key`.
 
     >>> at = torch.arange(3)
-    >>> found = look_up(Positions(at, at), lambda distance: distance)
-    >>> found.pick(found.rows.float().expand(1, 1, 3, -1))[0, 0].tril().tolist()
+    >>> lookup = look_up(Positions(at, at), lambda distance: distance)
+    >>> lookup.pick(lookup.rows.float().expand(1, 1, 3, -1))[0, 0].tril().tolist()
     [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 1.0, 0.0]]
     """
     distance = positions.distance()
     queries, keys = distance.shape
     if not (consecutive(positions.query) and consecutive(positions.key)):
         # Later keys are masked in causal attention, and their rows are not needed.
-        own = row(distance.clamp(min=0) if positions.causal else distance)
-        first = int(own.min())
-        every = torch.arange(first, int(own.max()) + 1, device=own.device)
-        return Lookup(every, (own.T if by_key else own) - first)
+        rows = row(distance.clamp(min=0) if positions.causal else distance)
+        first = int(rows.min())
+        table = torch.arange(first, int(rows.max()) + 1, device=rows.device)
+        return Lookup(table, (rows.T if by_key else rows) - first)
     # One distance more than there is makes room for the shift.
     lowest = -1 if positions.causal else int(distance[0, -1]) - 1
-    every = torch.arange(lowest, int(distance[-1, 0]) + 1, device=distance.device)
+    distances = torch.arange(lowest, int(distance[-1, 0]) + 1, device=distance.device)
     if by_key:
-        return Lookup(row(every), None, start=int(distance[0, 0]) - lowest, width=queries)
-    return Lookup(row(every.flip(0)), None, start=queries - 1, width=keys)
+        return Lookup(row(distances), None, start=int(distance[0, 0]) - lowest, width=queries)
+    return Lookup(row(distances.flip(0)), None, start=queries - 1, width=keys)
 
 
 def consecutive(positions: Int[Tensor, "length"]) -> bool:
-    """Whether each position is the one after the last."""
+    """Whether each position is the one before it plus 1."""
     return bool((positions.diff() == 1).all())
 
 
@@ -146,15 +147,15 @@ class TransformerXL(PositionScheme, Drawn):
     def prepare(
         self, positions: Positions, dtype: torch.dtype
     ) -> tuple[Lookup, Float[Tensor, "row width"]]:
-        found = look_up(positions, lambda distance: distance)
-        table = sinusoid_table(found.rows, self.shape.width, layout="half_split")
-        return found, table.to(dtype)
+        lookup = look_up(positions, lambda distance: distance)
+        table = sinusoid_table(lookup.rows, self.shape.width, layout="half_split")
+        return lookup, table.to(dtype)
 
     def bias(
         self, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
     ) -> Float[Tensor, "batch heads query key"]:
-        found, table = positions.shared
+        lookup, table = positions.shared
         rows = self.scale * self.layers[layer](table).unflatten(-1, (self.shape.heads, -1))
         placed = (q + self.position_bias[:, None]) @ rows.permute(1, 2, 0)
         content = k @ (self.scale * self.content_bias)[:, :, None]
-        return content.transpose(-1, -2) + found.pick(placed)
+        return content.transpose(-1, -2) + lookup.pick(placed)

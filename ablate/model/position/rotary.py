@@ -1,7 +1,6 @@
 """Rotary schemes: queries and keys are turned by an angle that grows with the position."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -76,8 +75,8 @@ LAYOUTS = {
 }
 
 
-class Rotary(PositionScheme, ABC):
-    """What rotary schemes share: each turns by its own spectrum, R(t · spectrum).
+class Rotary(PositionScheme):
+    """What rotary schemes share: queries and keys at position t turn by t · spectrum.
 
     Phases are computed in float64 and applied in float32 whatever the model's dtype, since
     rounded phases corrupt long positions.
@@ -86,7 +85,7 @@ class Rotary(PositionScheme, ABC):
     relative = True
 
     def __init__(self, shape: Shape, *, base: float, layout: str, rotated: int) -> None:
-        """`rotated` is how many features of a head turn; the others pass."""
+        """`rotated` is how many features of a head turn; the others stay as they are."""
         super().__init__(shape)
         if rotated % 2:
             raise UserError(
@@ -100,9 +99,9 @@ class Rotary(PositionScheme, ABC):
             raise UserError(f"base={base}: must be above 1")
         self.base, self.layout, self.rotated = base, LAYOUTS[layout], rotated
 
-    @abstractmethod
     def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
-        """Radians per position of each pair, in float64."""
+        """Radians per position of each pair, in float64; RoPE's unless a scheme has another."""
+        return rotary_frequencies(self.rotated, self.base)
 
     def magnitudes(self, positions: Positions) -> tuple[Tensor | float, Tensor | float]:
         """Factors on queries and on keys: [length, pairs], or one number."""
@@ -144,9 +143,6 @@ class Rope(Rotary):
     def __init__(self, shape: Shape, *, base: float = 10000.0, layout: str = "interleaved") -> None:
         super().__init__(shape, base=base, layout=layout, rotated=shape.head_width)
 
-    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
-        return rotary_frequencies(self.rotated, self.base)
-
 
 class PartialRope(Rotary):
     """RoPE on the first r features of a head with their own spectrum base^(−2i/r).
@@ -173,9 +169,6 @@ class PartialRope(Rotary):
             )
         super().__init__(shape, base=base, layout=layout, rotated=rotated)
 
-    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
-        return rotary_frequencies(self.rotated, self.base)
-
 
 class PRope(Rotary):
     """RoPE's full spectrum with the lowest frequencies, a share of 1 − p, not turned at all.
@@ -198,6 +191,6 @@ class PRope(Rotary):
         self.turning = math.floor(p * shape.head_width / 2 + 1e-9)
 
     def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
-        frequencies = rotary_frequencies(self.rotated, self.base)
+        frequencies = super().spectrum(positions)
         frequencies[self.turning :] = 0
         return frequencies

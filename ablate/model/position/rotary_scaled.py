@@ -1,7 +1,7 @@
 """Rotary schemes whose spectrum is stretched to reach beyond the train length."""
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 import torch
 from jaxtyping import Float
@@ -42,8 +42,8 @@ def yarn_range(
     return max(low, 0.0), min(high, width - 1.0)
 
 
-class ScaledRotary(Rotary):
-    """What scalings share: RoPE in training where `when` is "evaluation", scaled otherwise."""
+class ScaledRotary(Rotary, ABC):
+    """What scalings share: where `when` is "evaluation", training is with plain RoPE."""
 
     def __init__(self, shape: Shape, *, base: float, layout: str, when: str, factor: float) -> None:
         super().__init__(shape, base=base, layout=layout, rotated=shape.head_width)
@@ -55,16 +55,14 @@ class ScaledRotary(Rotary):
 
     @abstractmethod
     def scaled(self, positions: Positions) -> Float[Tensor, "pairs"]:
-        """The spectrum where the scaling acts."""
+        """The scaled spectrum: radians per position of each pair, in float64."""
 
     def acts(self) -> bool:
         """Whether the scaling is on in the module's present mode."""
         return self.in_training or not self.training
 
     def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
-        return (
-            self.scaled(positions) if self.acts() else rotary_frequencies(self.rotated, self.base)
-        )
+        return self.scaled(positions) if self.acts() else super().spectrum(positions)
 
 
 class RopeLinear(ScaledRotary):

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from ablate.errors import UserError
 from ablate.model.position.base import Positions
-from ablate.model.position.rotary import Rotary, rotary_frequencies
+from ablate.model.position.rotary import Rotary
 from ablate.model.shape import Shape
 
 
@@ -42,9 +42,6 @@ class XPos(Rotary):
         if scale_base <= 0:
             raise UserError(f"scale_base={scale_base}: must be above 0 tokens")
         self.scale_base = scale_base
-
-    def spectrum(self, positions: Positions) -> Float[Tensor, "pairs"]:
-        return rotary_frequencies(self.rotated, self.base)
 
     def magnitudes(self, positions: Positions) -> tuple[Tensor, Tensor]:
         decay = xpos_decay(self.rotated).to(positions.query.device)

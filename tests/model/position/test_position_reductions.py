@@ -274,7 +274,7 @@ def test_fire_in_parts_is_fire(monkeypatch: pytest.MonkeyPatch, name: str) -> No
     model = model_of(name)
     want = model(TEXT)
     held: list[int] = []
-    monkeypatch.setattr("ablate.model.position.fire.MOST", 32 * 30 * 7)
+    monkeypatch.setattr("ablate.model.position.fire.MOST_HIDDEN", 32 * 30 * 7)
     normalised = FireNetwork.normalised
 
     def watched(self: FireNetwork, distance: Tensor, query: Tensor) -> Tensor:
