@@ -18,20 +18,17 @@ from omegaconf import DictConfig
 from ablate.config.catalogue import COMPONENTS, config_folder
 from ablate.config.identity import Chosen, chosen_in
 from ablate.config.schema import resolved, typed
-
-
-def quoted(folder: Path) -> str:
-    """A folder as an address that Hydra reads whole, whatever signs are in its name.
-
-    >>> quoted(Path("/my, own"))
-    "'file:///my, own'"
-    """
-    return f"'file://{folder}'" if "'" not in str(folder) else f'"file://{folder}"'
+from ablate.config.values import write
 
 
 def searchpath(folders: Sequence[Path]) -> list[str]:
-    """The override that makes Hydra look into the user's own folders, if there are any."""
-    return [f"hydra.searchpath=[{','.join(map(quoted, folders))}]"] if folders else []
+    """The override that makes Hydra look into the user's own folders, if there are any.
+
+    >>> searchpath([Path("/my, own")])
+    ["hydra.searchpath=['file:///my, own']"]
+    """
+    addresses = [f"file://{folder}" for folder in folders]
+    return [f"hydra.searchpath={write(addresses)}"] if folders else []
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ablate.config.catalogue import COMPONENTS, Catalogue
-from ablate.config.schema import flatten, shown
+from ablate.config.schema import flatten
+from ablate.config.values import brief
 
 NOT_IDENTITY = (
     "study",
@@ -141,5 +142,5 @@ def safe(value: Any) -> str:
     ('0.5+1', 'my_book.txt')
     """
     values = value if isinstance(value, list) else [value]
-    text = "+".join(shown(v).rstrip("/").rsplit("/", 1)[-1] for v in values)
+    text = "+".join(brief(v).rstrip("/").rsplit("/", 1)[-1] for v in values)
     return re.sub(r"[^\w.+-]", "_", text)[-60:]

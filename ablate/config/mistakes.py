@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from ablate.config.catalogue import COMPONENTS, Catalogue, nearest
-from ablate.config.schema import flatten, shown
+from ablate.config.schema import flatten
+from ablate.config.values import brief
 
 TYPE_WORDS = {
     "Integer": "a whole number",
@@ -87,7 +88,7 @@ class Mistakes:
         elsewhere = f" It is an option of {', '.join(owners)}." if owners else ""
         if not choice.options:
             return f"{key}: {group}={chosen} has no options.{elsewhere}"
-        options = ", ".join(f"{group}.{k}={shown(v)}" for k, v in choice.options.items())
+        options = ", ".join(f"{group}.{k}={brief(v)}" for k, v in choice.options.items())
         return (
             f"{key}: {group}={chosen} has no option {option}; it has {options}."
             f"{elsewhere or nearest(option, choice.options)}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ablate.config.catalogue import nearest
-from ablate.config.schema import shown
+from ablate.config.values import brief
 from ablate.errors import UserError, in_a_line
 
 Config = Mapping[str, Any]
@@ -83,11 +83,11 @@ def check_options(target: Callable[..., Any], options: Mapping[str, Any], key: s
             )
         if option in hints and takes_choice(hints[option]) and not callable(value):
             raise UserError(
-                f"{key}.{option}={shown(value)}: a choice of its own; write "
-                f"{key}@{key}.{option}={shown(value)}"
+                f"{key}.{option}={brief(value)}: a choice of its own; write "
+                f"{key}@{key}.{option}={brief(value)}"
             )
         if option in hints and not fits(value, hints[option]):
-            raise UserError(f"{key}.{option}={shown(value)}: must be {in_words(hints[option])}")
+            raise UserError(f"{key}.{option}={brief(value)}: must be {in_words(hints[option])}")
 
 
 def takes_choice(hint: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ablate.config.catalogue import COMPONENTS
+from ablate.config.values import brief
 from ablate.errors import UserError
 
 
@@ -149,7 +150,7 @@ def check_ranges(config: Mapping[str, Any]) -> None:
         for part in key.split("."):
             value = value[part]
         if not allowed(value):
-            raise UserError(f"{key}={shown(value)}: must be {words}")
+            raise UserError(f"{key}={brief(value)}: must be {words}")
     divides(config, "heads", "width", "each head is equally wide")
     divides(config, "accumulate", "batch_size", "each part of a batch has equally many rows")
     divides(config, "kv_heads", "heads", "equally many query heads share one")
@@ -205,14 +206,3 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[f"{prefix}{key}"] = value
     return flat
-
-
-def shown(value: Any) -> str:
-    """A value as one would type it."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return f"[{','.join(map(shown, value))}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,11 +1,11 @@
 """The verb `list`: what there is to ablate."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ablate.config.catalogue import PRESETS, STUDIES, Catalogue, Choice, nearest
+from ablate.config.values import write
 from ablate.errors import UserError
 from ablate.shell.parser import Parser
 from ablate.shell.terminal import columns, fold, show, show_json, styled
@@ -197,7 +197,7 @@ def in_full(choice: Choice, width: int | None) -> list[Any]:
             lines += fold(value, width, f"  {key:{size}}  ", " " * (size + 4))
     # A preset sets plain keys; any other choice has options of its own.
     prefix = "" if choice.group in PRESETS else f"{choice.group}."
-    typed_options = {o: f"{prefix}{o}={typed(v)}" for o, v in choice.options.items()}
+    typed_options = {o: f"{prefix}{o}={write(v)}" for o, v in choice.options.items()}
     # What is chosen by the defaults list of the file is an option as well.
     typed_options |= {
         o: f"{choice.group}.{o}" for o in choice.option_help if o not in choice.options
@@ -219,14 +219,3 @@ def study_in_full(choice: Choice, width: int | None) -> list[Any]:
     lines += ["", f"  ablate run --study {choice.name}", ""]
     text = choice.path.read_text(encoding="utf-8")
     return [*lines, *(f"  {line}" for line in text.splitlines() if line[:1] != "#"), ""]
-
-
-def typed(value: Any) -> str:
-    """An option's value as one would type it.
-
-    >>> typed(None), typed(["c2c", "p2c"]), typed(1e-05), typed(True)
-    ('null', '[c2c,p2c]', '1e-05', 'true')
-    """
-    if isinstance(value, list):
-        return f"[{','.join(map(typed, value))}]"
-    return value if isinstance(value, str) else json.dumps(value)

@@ -7,7 +7,7 @@ from hydra import compose, initialize_config_dir
 from hydra.types import RunMode
 from omegaconf import OmegaConf, open_dict
 
-from ablate.config.bases import quoted
+from ablate.config.bases import searchpath
 from ablate.config.catalogue import config_folder
 from ablate.config.compose import register
 
@@ -18,9 +18,8 @@ def write_hydra_files(directory: Path, overrides: Sequence[str], folders: Sequen
     `folders` are the user's own config folders. Raises OSError.
     """
     register()
-    search = [f"hydra.searchpath=[{','.join(map(quoted, folders))}]"] if folders else []
     with initialize_config_dir(str(config_folder()), job_name="ablate", version_base="1.3"):
-        whole = compose("run", [*overrides, *search], return_hydra_config=True)
+        whole = compose("run", [*overrides, *searchpath(folders)], return_hydra_config=True)
     with open_dict(whole):
         hydra = whole.pop("hydra")
     OmegaConf.set_readonly(hydra, False)

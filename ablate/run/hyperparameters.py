@@ -5,10 +5,10 @@ runs have (tensorboardX#519, pytorch#184078). So every run writes the same keys:
 brings along (`pos.base`, `warmup.steps`) stands together in one column, "pos options".
 """
 
-import json
 import time
 from typing import TYPE_CHECKING
 
+from ablate.config.values import write
 from ablate.judge.labels import LABELS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def hyperparameters(record: dict) -> dict[str, bool | int | float | str | None]:
         flat[f"{group} options"] = _options(config.get(group))
     for key, value in config.items():
         if key not in choices and key not in NOT_SETTINGS and not isinstance(value, dict):
-            flat[key] = json.dumps(value) if isinstance(value, list) else value
+            flat[key] = write(value) if isinstance(value, list) else value
     return flat
 
 
@@ -130,5 +130,5 @@ def _options(settings: object, prefix: str = "") -> str:
         if isinstance(value, dict):
             parts.append(_options(value, f"{prefix}{key}."))
         elif key != "_target_":
-            parts.append(f"{prefix}{key}={value if isinstance(value, str) else json.dumps(value)}")
+            parts.append(f"{prefix}{key}={write(value)}")
     return " ".join(filter(None, parts))

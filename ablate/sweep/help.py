@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ablate.config.catalogue import COMPONENTS, PRESETS, STUDIES, Catalogue
-from ablate.config.schema import flatten, shown
+from ablate.config.schema import flatten
+from ablate.config.values import brief
 
 HEAD = """\
 Train one model, or with -m a sweep of them, and record what comes out.
@@ -52,7 +53,7 @@ def help_text(folders: Sequence[Path] = ()) -> str:
             lines += wrap(f"  {group:<13}", " ".join(marked))
     lines += ["", *wrap("  --study      ", " ".join(catalogue.names(STUDIES)))]
     lines += ["", "Keys, with their defaults:"]
-    pairs = [f"{k}={shown(v)}" for k, v in flatten(catalogue.defaults()).items()]
+    pairs = [f"{k}={brief(v)}" for k, v in flatten(catalogue.defaults()).items()]
     lines += wrap("  ", "  ".join(p.replace(" ", "") for p in pairs))
     return "\n".join(lines) + "\n" + TAIL
 

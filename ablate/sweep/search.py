@@ -14,6 +14,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from ablate.config.compose import Composer
+from ablate.config.values import brief
 from ablate.errors import UserError
 from ablate.record import record
 from ablate.run.state import say
@@ -112,7 +113,7 @@ def corners(overrides: Sequence[str]) -> list[str]:
             continue
         value: Any = override.value()
         if override.is_interval_sweep():
-            text = f"{override.key_or_group}={value.start:g},{value.end:g}"
+            text = f"{override.key_or_group}={brief(value.start)},{brief(value.end)}"
         kept.append(text)
     return kept
 

@@ -11,7 +11,9 @@ import yaml
 from ablate.config.catalogue import STUDIES, Catalogue, nearest
 from ablate.config.compose import Composer
 from ablate.config.identity import Identity
-from ablate.config.schema import flatten, shown
+from ablate.config.schema import flatten
+from ablate.config.values import brief, write
+from ablate.config.values import read as read_value
 from ablate.errors import UserError
 from ablate.sweep.arguments import SEEDS, as_range
 
@@ -28,7 +30,7 @@ class Rule:
 
     def __str__(self) -> str:
         """As in `depth=24 pos=rope,alibi`."""
-        return " ".join(f"{key}={','.join(map(shown, each))}" for key, each in self.when.items())
+        return " ".join(f"{key}={','.join(map(brief, each))}" for key, each in self.when.items())
 
     def holds(self, config: Mapping[str, Any], identity: Identity) -> bool:
         """Whether a run is to be left out."""
@@ -60,7 +62,7 @@ class Study:
         composer.jobs(overrides, sweep=True)  # raises for a mistake on the command line
         given = keyed(overrides, "the command line")
         seeds = {"seed": self.seeds} if self.seeds else {}
-        common = {"study": self.path.stem, **self.settings, **self.grid, **seeds, **given}
+        common = {"study": write(self.path.stem), **self.settings, **self.grid, **seeds, **given}
         jobs = []
         for arm in self.arms:
             if clash := [key for key in arm if key in given or key in self.grid]:
@@ -197,23 +199,25 @@ def rule_of(content: Any, path: Path) -> Rule:
 
 
 def typed(value: Any) -> str:
-    """A value of a YAML file as an override takes it.
+    """A value of a study file as an override takes it; a text is one already.
 
-    >>> typed(None), typed(True), typed("3e-4"), typed([0.5, 1])
-    ('null', 'true', '3e-4', '[0.5,1]')
+    >>> typed(None), typed(1234567.0), typed("3e-4"), typed([0.5, "c2p"])
+    ('null', '1234567.0', '3e-4', '[0.5,c2p]')
     """
-    return f"[{','.join(map(typed, value))}]" if isinstance(value, list) else shown(value)
+    if isinstance(value, list):
+        return f"[{','.join(map(typed, value))}]"
+    return value if isinstance(value, str) else write(value)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two values are typed alike or equal as numbers.
+def same(value: Any, wanted: Any) -> bool:
+    """Whether a setting has the value that a study file names, as YAML or as it is typed.
 
     >>> same(0.001, "1e-3"), same(True, True), same("post", "post"), same(None, 0)
     (True, True, True, False)
     """
-    if shown(one) == shown(other):
-        return True
-    try:
-        return float(shown(one)) == float(shown(other))
-    except ValueError:
-        return False
+    if isinstance(wanted, str) and value != wanted:
+        try:
+            wanted = read_value(wanted)
+        except UserError:
+            return False
+    return brief(wanted) in (value, brief(value))

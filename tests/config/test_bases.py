@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf.errors import OmegaConfBaseException
 
-from ablate.config.bases import quoted
+from ablate.config.bases import searchpath
 from ablate.config.compose import Composer
 from ablate.config.identity import identify
 from ablate.config.schema import check_ranges, plain
@@ -52,10 +52,9 @@ COMPOSER = Composer()
 
 def by_hydra(composer: Composer, job: list[str], folders: tuple[Path, ...] = ()) -> object:
     """Config and names as Hydra alone makes them, or the words for its error."""
-    search = [f"hydra.searchpath=[{','.join(map(quoted, folders))}]"] if folders else []
     with composer.session():
         try:
-            whole = compose("run", [*job, *search], return_hydra_config=True)
+            whole = compose("run", [*job, *searchpath(folders)], return_hydra_config=True)
             config = plain(whole)
             check_ranges(config)
         except (HydraException, OmegaConfBaseException, ValueError) as error:

@@ -179,6 +179,12 @@ def test_a_value_in_a_folder_name_has_no_special_signs() -> None:
     assert safe(None) == "null"
 
 
+def test_the_names_of_runs_made_before_stay_as_they_are() -> None:
+    name, _ = names("clip=2", "lr=1e-5", "pos.base=1000000.0", "dropout=0.25")
+    told = "pos=rope,norm=pre,depth=4,pos.base=1e+06,lr=1e-05,clip=2,dropout=0.25,seed=0-89c643ea"
+    assert name == told
+
+
 def test_a_name_is_short_enough_for_a_file_system_in_any_script() -> None:
     composer = Composer()
     texts = [f"corpus.files='{letter * 60}.txt'" for letter in "漢字"]

@@ -4,7 +4,7 @@ import pytest
 
 from ablate.config.catalogue import Catalogue
 from ablate.config.compose import Composer
-from ablate.listing.command import typed
+from ablate.config.values import write
 
 COMPOSER = Composer()
 
@@ -20,7 +20,7 @@ def test_an_experiment_is_what_it_sets(experiment: str) -> None:
     choice = Catalogue().choice("experiment", experiment)
     assert choice is not None
     assert choice.options
-    by_hand = [f"{key}={typed(value)}" for key, value in choice.options.items()]
+    by_hand = [f"{key}={write(value)}" for key, value in choice.options.items()]
     assert name(f"experiment={experiment}") == name(*by_hand)
 
 

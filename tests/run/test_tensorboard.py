@@ -281,7 +281,7 @@ def test_every_run_has_the_same_hyperparameters() -> None:
     other["config"] = first["config"] | {"pos": {"_target_": "somewhere.Other", "k": [1, 2]}}
     assert list(hyperparameters(first)) == list(hyperparameters(other))
     flat = hyperparameters(other)
-    assert flat["pos options"] == "k=[1, 2]"
+    assert flat["pos options"] == "k=[1,2]"
     assert {"outputs", "device", "log"}.isdisjoint(flat)
 
 

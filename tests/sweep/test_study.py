@@ -75,6 +75,24 @@ def test_the_command_line_stands_in_place_of_settings_grid_and_seeds(write: Writ
     assert len(plan) == 12
 
 
+def test_numbers_are_those_that_the_file_has(write: Write) -> None:
+    path = write("grid: {pos.base: [1234567.0, 1234568.0, 10000.0], lr: [0.00123456789]}")
+    plan = planned(path)
+    assert [p.config["pos"]["base"] for p in plan] == [1234567.0, 1234568.0, 10000.0]
+    assert {type(p.config["pos"]["base"]) for p in plan} == {float}
+    assert {p.config["lr"] for p in plan} == {0.00123456789}
+    assert "pos.base=1234568.0,lr=0.00123456789," in plan[1].identity.name
+    assert len({p.identity.arm.rsplit("-", 1)[0] for p in plan}) == 3
+
+
+def test_a_rule_tells_numbers_apart_by_every_digit(write: Write) -> None:
+    path = write(
+        "grid: {lr: [0.00123456789, 0.00123456788]}\n"
+        "skip: [{when: {lr: 1.23456789e-3}, because: x}]"
+    )
+    assert [p.config["lr"] for p in planned(path)] == [0.00123456788]
+
+
 def test_rules_leave_out_what_they_name(write: Write) -> None:
     path = write(
         "grid: {norm: [pre, post], lr: [1e-3, 3e-3], depth: [2, 3]}\n"

@@ -10,6 +10,7 @@ from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY, is_number
 from ablate.report.figures.panels import PanelLayout, layout, legend
 from ablate.report.figures.view import Series, View
+from ablate.report.runs.settings import text
 from ablate.report.runs.tables import distinct
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _draw(plan: PanelLayout, sweeps: dict[int, Sweep]) -> "Figure":
                 )
     rates = sorted({rate for sweep in sweeps.values() for rate in sweep})
     if len(rates) <= TICKS:
-        row[0].set_xticks(rates, [f"{rate:g}" for rate in rates])
+        row[0].set_xticks(rates, list(map(text, rates)))
         row[0].minorticks_off()
     else:
         logarithmic(row[0].xaxis)

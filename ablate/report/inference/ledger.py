@@ -99,16 +99,17 @@ def _row(group: Group, varied: bool, choice: ChosenValue | None) -> LedgerRow:
 
 def _values(group: Group, read: Callable[[Outcome], Any]) -> tuple[str, ...]:
     values = (read(outcome) for outcome in group.outcomes)
-    return tuple(clean(text(v)) for v in distinct(_plain(v) for v in values if v is not None))
+    return tuple(clean(value) for value in distinct(_text(v) for v in values if v is not None))
 
 
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float) else text(value)
+def _text(value: Any) -> str:
+    """A text as it is, be it a version of digits alone; a number as a setting."""
+    return value if isinstance(value, str) else text(value)
 
 
 def _code(environment: dict[str, Any]) -> str | None:
     version, commit = environment.get("ablate"), environment.get("git")
-    told = [text(part) for part in (version, commit) if part is not None]
+    told = [_text(part) for part in (version, commit) if part is not None]
     return " ".join(told) or None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ablate.judge.intervals import Interval, interval
 from ablate.report.inference.arms import grouped
 from ablate.report.inference.outcomes import Outcome
+from ablate.report.runs.settings import text
 from ablate.report.runs.tables import distinct
 from ablate.report.words.phrases import amount, count_of
 
@@ -101,7 +102,7 @@ def sensitivity_text(found: Sequence[Sensitivity]) -> str:
     """Say which arms a wrong learning rate costs least and most."""
     ordered = sorted(found, key=lambda one: one.value.mean or 0.0)
     least, most = ordered[0], ordered[-1]
-    rates = f"over {', '.join(f'{rate:g}' for rate in least.rates)}"
+    rates = f"over {', '.join(map(text, least.rates))}"
     told = f"what an lr costs that is not the best, on average {rates}: {least.arm}"
     told += f" {_plus_minus(least.value)}"
     return told + (f" to {most.arm} {_plus_minus(most.value)}" if most is not least else "")

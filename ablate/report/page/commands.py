@@ -5,13 +5,13 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from ablate.config.values import write
 from ablate.report.figures.view import number_first
 from ablate.report.runs.collect import Run
-from ablate.report.runs.settings import settings, text
+from ablate.report.runs.settings import settings
 from ablate.shell.clean import clean
 
 Overrides = dict[str, str]
@@ -36,11 +36,7 @@ def overrides(run: Run) -> Overrides:
 def _computed(run: Run) -> Overrides:
     """Every setting of the record, which says more than was typed but the same."""
     found = {key: value for key, value in settings(run).items() if key not in NOT_TYPED}
-    return {key: _typed(value) for key, value in found.items()} | {"study": run.study}
-
-
-def _typed(value: Any) -> str:
-    return f"[{text(value)}]" if isinstance(value, list) else text(value)
+    return {key: write(value) for key, value in found.items()} | {"study": write(run.study)}
 
 
 def config_folders(runs: Iterable[Run]) -> list[str]:

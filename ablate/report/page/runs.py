@@ -11,7 +11,7 @@ from ablate.report.page.commands import Overrides, command
 from ablate.report.page.remeasured import Sheet, sheets
 from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import BY_KEY, Missing
-from ablate.report.runs.settings import IDENTITY, settings, text
+from ablate.report.runs.settings import IDENTITY, key_value, settings, text
 from ablate.report.words.cells import number
 from ablate.shell.clean import clean
 
@@ -95,7 +95,7 @@ def _fold(run: Run, keys: Sequence[str], words: str) -> Fold:
     return Fold(
         study=clean(run.study),
         name=clean(run.name),
-        keys=[clean(text(row[key])) if key in row else "–" for key in keys],
+        keys=[clean(key_value(key, row[key])) if key in row else "–" for key in keys],
         status=clean(record["status"] or "unknown"),
         label=clean(run.label or ""),
         numbers=[_shown(record, key) for key in SHOWN],

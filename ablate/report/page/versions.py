@@ -20,7 +20,7 @@ def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
         sha = run.record["corpus"]["sha256"]
         fields.setdefault("corpus sha256", []).append(sha)
     told = [
-        (key, ", ".join(text(value) for value in distinct(map(_flat, values)) if value is not None))
+        (key, ", ".join(distinct(_text(value) for value in values if value is not None)))
         for key, values in fields.items()
     ]
     digest = hashlib.sha256("".join(sorted(map(fingerprint, runs))).encode()).hexdigest()
@@ -29,5 +29,5 @@ def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
     return [(clean(key), clean(value)) for key, value in (*told, ("all records, sha256", digest))]
 
 
-def _flat(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | None) else text(value)
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else text(value)

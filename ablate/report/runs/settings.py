@@ -5,10 +5,10 @@ the name that it has on the command line.
 """
 
 import difflib
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ablate.config.values import brief
 from ablate.errors import UserError
 from ablate.report.runs.collect import Run
 
@@ -51,18 +51,17 @@ def _flat(key: str, value: Any, skip_itself: bool) -> Settings:
 
 
 def text(value: Any) -> str:
-    """Return a setting as it is typed on the command line.
+    """Return a setting as a table shows it: values that differ never look alike.
 
-    >>> text(0.001), text(True), text(None), text([1, 2])
-    ('0.001', 'true', 'null', '1,2')
+    >>> text(0.00123456789), text(True), text("null"), text([1, 2])
+    ('0.00123456789', 'true', "'null'", '[1,2]')
     """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
-    if isinstance(value, list):
-        return ",".join(text(item) for item in value)
-    return json.dumps(value)
+    return brief(value)
+
+
+def key_value(key: str, value: Any) -> str:
+    """Return the text of a row's key; a name, as of a study, is itself, be it "2024" or "null"."""
+    return value if key in IDENTITY and isinstance(value, str) else text(value)
 
 
 def differing(rows: Sequence[Settings]) -> list[str]:
@@ -126,11 +125,15 @@ def parse_where(conditions: Iterable[str]) -> dict[str, list[str]]:
 def matches(value: Any, wanted: Sequence[str]) -> bool:
     """Whether a setting is one of the wanted texts; numbers are compared as numbers.
 
-    >>> matches(0.001, ["1e-3"]), matches("none", ["null"]), matches(None, ["null"])
+    >>> matches(0.001, ["1e-3"]), matches("none", ["null"]), matches([1, 2], ["1,2"])
     (True, False, True)
     """
-    told = text(value)
-    return any(told == want or _same_number(value, want) for want in wanted)
+    texts = {text(value)}
+    if isinstance(value, str):
+        texts.add(value)
+    elif isinstance(value, list):
+        texts.add(text(value)[1:-1])
+    return any(want in texts or _same_number(value, want) for want in wanted)
 
 
 def _same_number(value: Any, want: str) -> bool:

@@ -10,7 +10,7 @@ from ablate.record.record import SCHEMA, plain
 from ablate.report.inference.analysis import Analysis
 from ablate.report.runs.columns import COLUMNS, Column
 from ablate.report.runs.measured import measured
-from ablate.report.runs.settings import text
+from ablate.report.runs.settings import key_value, text
 from ablate.report.runs.skipped import skipped
 from ablate.report.runs.tables import Table, TableCell, TableRow
 from ablate.report.words.cells import label_parts, status_parts
@@ -51,7 +51,7 @@ def _names(column: Column) -> list[str]:
 
 def _csv_row(row: TableRow, each_run: bool, happened: dict[str, str]) -> dict[str, Any]:
     names = [clean(f"{run.study}/{run.name}") for run in row.runs]
-    told: dict[str, Any] = {key: clean(text(value)) for key, value in row.keys.items()}
+    told: dict[str, Any] = {key: clean(key_value(key, value)) for key, value in row.keys.items()}
     told |= {
         "run": names[0] if each_run else "",
         "runs": len(row.runs),

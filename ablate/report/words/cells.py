@@ -9,7 +9,7 @@ from collections import Counter
 from ablate.judge.labels import LABELS
 from ablate.record.record import STATUSES
 from ablate.report.runs.columns import Column, Missing
-from ablate.report.runs.settings import text
+from ablate.report.runs.settings import key_value
 from ablate.report.runs.tables import TableCell, TableRow
 from ablate.shell.clean import clean
 
@@ -18,7 +18,7 @@ NONE = Missing.UNMEASURED.value
 
 def key_text(row: TableRow, key: str) -> str:
     """Return a row's setting for the table."""
-    return clean(text(row.keys[key])) if key in row.keys else NONE
+    return clean(key_value(key, row.keys[key])) if key in row.keys else NONE
 
 
 def number(value: float, column: Column) -> str:

@@ -175,7 +175,7 @@ def troubles(table: Table) -> list[tuple[str, str]]:
 
 def _last_words(error: Any) -> str:
     """The line of an error that says what went wrong: the last of a traceback, else the first."""
-    lines = [line.strip() for line in text(error).splitlines() if line.strip()] if error else []
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] if error else []
     if not lines:
         return ""
     return lines[-1] if lines[0].startswith("Traceback") else lines[0]

@@ -12,6 +12,7 @@ from ablate.report.runs.collect import collect
 from ablate.report.runs.columns import COLUMNS
 from ablate.report.runs.settings import differing
 from ablate.report.runs.tables import Table, build
+from ablate.report.words.cells import key_text
 from ablate.report.words.heading import columns_shown, legend
 
 Factory = Callable[..., Path]
@@ -45,6 +46,33 @@ def test_an_arm_is_the_mean_over_its_seeds(add_run: Factory, table_of: Callable)
     assert rope.cells["val_loss"].runs == 3
     assert rope.seeds == [0, 1, 2]
     assert alibi.cells["val_loss"].interval.half_width is None
+
+
+@pytest.mark.parametrize(
+    ("key", "one", "other"),
+    [
+        ("lr", 0.00123456789, 0.00123456788),
+        ("pos.base", 1234567.0, 1234568.0),
+        ("warmup.note", None, "null"),
+        ("warmup.note", 1, "1"),
+        ("warmup.note", ["a", "b"], ["a,b"]),
+    ],
+)
+def test_values_that_differ_in_the_least_are_two_arms_and_look_so(
+    add_run: Factory, table_of: Callable, key: str, one: object, other: object
+) -> None:
+    for seed, value in enumerate((one, other)):
+        add_run({key: value}, seed=seed)
+    table = table_of()
+    assert len(table.rows) == 2
+    assert len({key_text(row, key) for row in table.rows}) == 2
+
+
+def test_the_name_of_a_study_is_never_quoted(add_run: Factory, table_of: Callable) -> None:
+    for study in ("2024", "null"):
+        add_run(study=study)
+    rows = table_of(by=["study"], where=["study=2024,null"]).rows
+    assert {key_text(row, "study") for row in rows} == {"2024", "null"}
 
 
 def test_the_gradient_ratio_is_a_geometric_mean(add_run: Factory, table_of: Callable) -> None:

@@ -64,8 +64,8 @@ def test_it_compiles(text: str, tmp_path: Path) -> None:
 
 
 def test_a_row_that_begins_as_an_option_of_the_line_before_is_kept_apart(add_run: Factory) -> None:
-    for place, pos in enumerate(("*bold", "[2cm]", "plain")):
-        run = add_run({"depth": 2}, seed=place, choices={"pos": pos})
+    for seed, note in enumerate(("*bold", ["2cm"], "plain")):
+        run = add_run({"depth": 2, "warmup.note": note}, seed=seed)
     lines = as_latex(build(collect([run.parent], run.parent))).splitlines()
     assert {line.split(" &")[0].strip() for line in lines if " 5.550 " in line} == {
         "{}*bold",
