@@ -2,7 +2,7 @@
 
 WHAT is any of: pos, norm, residual, norm_layer, feed_forward (training-step time of every choice
 relative to the default), shell (start-up of the commands relative to importing torch), instruments
-(log.every steps with all instruments, which look once, relative to as many without). Machines
+(log.every steps with all instruments, which are read once, relative to as many without). Machines
 drift, so every round times each candidate once, in turn, and a ratio is the median over rounds of
 candidate / reference.
 """
@@ -50,34 +50,34 @@ def stepper(overrides: list[str], instruments: bool = False) -> Callable[..., No
         group["lr"] = 1e-3
     shape = (config["batch_size"], config["seq_len"] + 1)
     tokens = torch.from_numpy(np.random.default_rng(0).integers(0, VOCABULARY, shape))
-    watching = [*build_instruments(config, model)] if instruments else []
+    attached = [*build_instruments(config, model)] if instruments else []
     norms = GradientNorms(model.blocks) if instruments else None
 
-    def step(looks: bool = False) -> None:
-        for instrument in watching:
-            instrument.active = looks
+    def step(reads: bool = False) -> None:
+        for instrument in attached:
+            instrument.active = reads
         if norms:
-            norms.active = looks
+            norms.active = reads
         optimizer.zero_grad(set_to_none=True)
         token_loss(model(tokens[:, :-1]), tokens[:, 1:]).backward()
-        if norms and looks:
+        if norms and reads:
             norms.parameters()
             norms.inputs()
         with ExitStack() as around:
-            for instrument in watching if looks else []:
+            for instrument in attached if reads else []:
                 around.enter_context(instrument.around_update())
             optimizer.step()
-        for instrument in watching if looks else []:
+        for instrument in attached if reads else []:
             instrument.read()
 
     return step
 
 
-def interval(step: Callable[..., None], steps: int, looks: bool) -> Callable[[], None]:
-    """`steps` training steps, of which the first looks at the instruments, if they are there."""
+def several(step: Callable[..., None], steps: int, reads: bool) -> Callable[[], None]:
+    """`steps` training steps, of which the first reads the instruments, if there are any."""
 
     def act() -> None:
-        step(looks)
+        step(reads)
         for _ in range(steps - 1):
             step()
 
@@ -95,13 +95,13 @@ def ratios(candidates: dict[str, Callable[[], None]], reference: str, rounds: in
                 times[name].append(time.perf_counter() - began)
     base = times[reference]
     rows = []
-    for name, taken in times.items():
-        quotients = [t / b for t, b in zip(taken, base, strict=True)]
+    for name, seconds in times.items():
+        quotients = [t / b for t, b in zip(seconds, base, strict=True)]
         low, middle, high = statistics.quantiles(quotients, n=4)
         rows.append(
             {
                 "name": name,
-                "milliseconds": 1000 * statistics.median(taken),
+                "milliseconds": 1000 * statistics.median(seconds),
                 "ratio": middle,
                 "quartiles": [low, high],
             }
@@ -157,24 +157,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
     tables: dict[str, list[dict]] = {}
-    for what in given.what:
+    for what in options.what:
         if what in REFERENCES:
-            tables[what] = group_rows(what, given.set, given.rounds)
+            tables[what] = group_rows(what, options.set, options.rounds)
         elif what == "shell":
-            tables[what] = shell_rows(min(given.rounds, 7))
+            tables[what] = shell_rows(min(options.rounds, 7))
         elif what == "instruments":
             every = Catalogue().defaults()["log"]["every"]
             pair = {
-                "without": interval(stepper(given.set), every, looks=False),
-                "with": interval(stepper(given.set, instruments=True), every, looks=True),
+                "without": several(stepper(options.set), every, reads=False),
+                "with": several(stepper(options.set, instruments=True), every, reads=True),
             }
-            tables[what] = ratios(pair, "without", given.rounds)
+            tables[what] = ratios(pair, "without", options.rounds)
         else:
             parser.error(f"{what}: choose from {', '.join(REFERENCES)}, shell, instruments")
-    if given.json:
+    if options.json:
         print(json.dumps(tables, indent=2))
         return
     for what, rows in tables.items():

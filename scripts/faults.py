@@ -1,4 +1,4 @@
-"""What a sweep survives: python scripts/faults.py [FAULT ...] [--times N] [--json].
+"""Which faults a sweep survives: python scripts/faults.py [FAULT ...] [--times N] [--json].
 
 Each fault is done to a sweep of small runs in a fresh folder. Then the same command is given again,
 and a run is lost if it does not end as done. Prints a table of fault, times tried and runs lost.
@@ -26,7 +26,7 @@ KINDS = ("exception", "sys_exit", "os_exit", "kill", "segfault")
 
 @dataclass
 class Result:
-    """What came of one fault."""
+    """How a sweep came out of one fault: of `runs`, `lost` did not end as done."""
 
     fault: str
     runs: int
@@ -34,13 +34,13 @@ class Result:
     notes: str
 
 
-def healed(fault: str, sweep: Sweep, runs: int, notes: str) -> Result:
-    """Give the same command again, without the fault, and count what is not done."""
+def run_again(fault: str, sweep: Sweep, runs: int, notes: str) -> Result:
+    """Give the same command again, without the fault, and count the runs that are not done."""
     (sweep.folder / "armed").unlink(missing_ok=True)
-    code, said = sweep.run()
+    code, stderr = sweep.run()
     done = sum(record["status"] == "done" for record in sweep.records())
     if code != 0:
-        notes += f"; exit code {code}: {said[-300:]}"
+        notes += f"; exit code {code}: {stderr[-300:]}"
     return Result(fault, runs, runs - done, notes)
 
 
@@ -49,12 +49,12 @@ def inner(kind: str, folder: Path) -> Result:
     sweep = Sweep(folder, "pos=faulty", f"pos.kind={kind},none", "seed=0,1", "steps=60")
     (folder / "armed").touch()
     limit = ["run.timeout=20"] if kind == "hang" else []
-    code, said = sweep.run(*limit)
+    code, stderr = sweep.run(*limit)
     records = sweep.records()
     failed = [r for r in records if r["status"] == "failed"]
     done = [r for r in records if r["status"] == "done"]
-    assert (code, len(failed), len(done)) == (1, 2, 2), said
-    return healed(kind, sweep, 4, failed[0]["error"])
+    assert (code, len(failed), len(done)) == (1, 2, 2), stderr
+    return run_again(kind, sweep, 4, failed[0]["error"])
 
 
 def outer(fault: str, folder: Path, act: Callable[[subprocess.Popen[str], Sweep], str]) -> Result:
@@ -66,7 +66,7 @@ def outer(fault: str, folder: Path, act: Callable[[subprocess.Popen[str], Sweep]
     after = gone_after(process.pid)
     process.communicate(timeout=PATIENCE)
     notes += f"exit code {process.returncode}, no process left after {after:.1f} s"
-    return healed(fault, sweep, 4, notes)
+    return run_again(fault, sweep, 4, notes)
 
 
 def interrupt(process: subprocess.Popen[str], sweep: Sweep) -> str:
@@ -121,22 +121,22 @@ def kill_server(process: subprocess.Popen[str], sweep: Sweep) -> str:
 def full_disk(folder: Path) -> Result:
     """No file may grow beyond 60 kB: checkpoints cannot be written."""
     sweep = Sweep(folder, "pos=none,alibi", "seed=0,1", "steps=60")
-    code, said = sweep.run(limit=60_000)
-    assert code == 1, said
-    assert "Traceback" not in said, said
+    code, stderr = sweep.run(limit=60_000)
+    assert code == 1, stderr
+    assert "Traceback" not in stderr, stderr
     errors = {r["error"] for r in sweep.records()}
-    return healed("full disk", sweep, 4, " ".join(sorted(map(str, errors))))
+    return run_again("full disk", sweep, 4, " ".join(sorted(map(str, errors))))
 
 
 def unwritable(folder: Path) -> Result:
     """The outputs folder cannot be made."""
     sweep = Sweep(folder, "pos=none,alibi", "seed=0,1", "steps=60")
     (folder / "outputs").write_text("a file, not a folder")
-    code, said = sweep.run()
-    assert code == 1, said
-    assert "Traceback" not in said, said
+    code, stderr = sweep.run()
+    assert code == 1, stderr
+    assert "Traceback" not in stderr, stderr
     (folder / "outputs").unlink()
-    return healed("unwritable folder", sweep, 4, said.strip().splitlines()[-1])
+    return run_again("unwritable folder", sweep, 4, stderr.strip().splitlines()[-1])
 
 
 FAULTS: dict[str, Callable[[Path], Result]] = {
@@ -156,21 +156,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("faults", nargs="*", metavar="FAULT", help=", ".join(FAULTS))
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(arguments)
-    if unknown := [name for name in given.faults if name not in FAULTS]:
+    options = parser.parse_args(arguments)
+    if unknown := [name for name in options.faults if name not in FAULTS]:
         parser.error(f"{shlex.join(unknown)}: choose from {', '.join(FAULTS)}")
     results: dict[str, list[Result]] = {}
-    for name in given.faults or FAULTS:
-        for _ in range(given.times):
+    for name in options.faults or FAULTS:
+        for _ in range(options.times):
             with tempfile.TemporaryDirectory(prefix="faults é ") as folder:
                 results.setdefault(name, []).append(FAULTS[name](Path(folder)))
         last = results[name][-1]
-        if not given.json:
+        if not options.json:
             lost = sum(r.lost for r in results[name])
             print(
-                f"{last.fault:<28}{given.times:>3} times {lost:>3} lost   {last.notes}", flush=True
+                f"{last.fault:<28}{options.times:>3} times {lost:>3} lost   {last.notes}",
+                flush=True,
             )
-    if given.json:
+    if options.json:
         print(json.dumps({k: [vars(r) for r in v] for k, v in results.items()}, indent=2))
     return int(any(r.lost for rs in results.values() for r in rs))
 

@@ -43,7 +43,7 @@ PATIENCE = 300.0  # seconds for whatever is waited for
 
 
 class Sweep:
-    """A folder with a command in it."""
+    """A folder with a small text, the faulty scheme and the command of a sweep."""
 
     def __init__(self, folder: Path, *overrides: str) -> None:
         self.folder = folder
@@ -75,18 +75,18 @@ class Sweep:
         )
 
     def run(self, *more: str, limit: int | None = None) -> tuple[int, str]:
-        """Do the command to its end: exit code and what it said."""
+        """Run the command to its end; its exit code and stderr."""
         process = self.start(*more, limit=limit)
-        _, said = process.communicate(timeout=PATIENCE)
-        return process.returncode, said
+        _, stderr = process.communicate(timeout=PATIENCE)
+        return process.returncode, stderr
 
     def records(self) -> list[dict[str, Any]]:
-        """All records."""
-        found = sorted(self.folder.glob("outputs/faults/*/record.json"))
-        return [json.loads(path.read_text()) for path in found]
+        """The records of the sweep's runs, by folder."""
+        paths = sorted(self.folder.glob("outputs/faults/*/record.json"))
+        return [json.loads(path.read_text()) for path in paths]
 
     def wait_for_steps(self, runs: int, lines: int = 3) -> list[Path]:
-        """Wait until so many runs are in training; their folders."""
+        """Wait until `runs` runs have logged `lines` lines; the folders of all that have."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             curves = self.folder.glob("outputs/faults/*/curves.jsonl")
@@ -99,13 +99,13 @@ class Sweep:
 
 def processes_of(session: int) -> list[int]:
     """The live processes of a session."""
-    found = []
+    pids = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             fields = entry.read_text().rpartition(")")[2].split()
             if int(fields[3]) == session and fields[0] != "Z":
-                found.append(int(entry.parent.name))
-    return found
+                pids.append(int(entry.parent.name))
+    return pids
 
 
 def gone_after(session: int) -> float:

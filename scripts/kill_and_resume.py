@@ -2,7 +2,7 @@
 
 In each round a small run is killed with SIGKILL, again and again, and begun again; in the end its
 curves, weights and record must be those of a run that was never stopped, bit by bit. Half of the
-kills come at a random time, and half where it hurts: halfway through a checkpoint, or just before
+kills come at a random time, and half around a write: halfway through a checkpoint, or just before
 or after a file is flushed to disk or put into its place. Prints how many kills were survived.
 """
 
@@ -40,7 +40,7 @@ OFTEN = 6  # kills of one run at most; then it may end
 
 
 def train(order: Order, crash: int | None) -> None:
-    """What a process does: the run, up to the `crash`-th of the moments that hurt."""
+    """Do the run in this process, up to the `crash`-th moment around a write."""
     torch.set_num_threads(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     if crash is not None:
@@ -68,9 +68,9 @@ def arm(crash: int) -> None:
     save = torch.save
 
     def save_in_halves(state: Any, file: Any) -> None:
-        whole = BytesIO()
-        save(state, whole)
-        content = whole.getvalue()
+        buffer = BytesIO()
+        save(state, buffer)
+        content = buffer.getvalue()
         file.write(content[: len(content) // 2])
         file.flush()
         moment()
@@ -92,7 +92,7 @@ def attempt(order: Order, crash: int | None, patience: float | None) -> int:
 
 
 def remains(directory: Path) -> dict[str, Any]:
-    """All that a run leaves and that may not depend on when it was killed."""
+    """What a run leaves in its folder, without what may depend on when it was killed."""
 
     def timeless(tree: Any) -> Any:
         if isinstance(tree, dict):
@@ -121,9 +121,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=20, help="runs brought to their end")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     start_server(list(LOADED))
-    draw = random.Random(given.seed)
+    draw = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         os.environ["ABLATE_CACHE"] = str(folder / "cache")
@@ -143,7 +143,7 @@ def main() -> int:
         expected = remains(folder / "whole")
         assert expected["record"]["status"] == "done", expected["record"]
         kills = {"at a random time": 0, "around a write": 0}
-        for round_ in range(given.rounds):
+        for round_ in range(options.rounds):
             name = f"round {round_}"
             for _ in range(OFTEN):
                 if draw.random() < 0.5:
@@ -156,11 +156,12 @@ def main() -> int:
                 kills[list(kills)[how]] += 1
             else:
                 attempt(order(name), None, None)
-            found = remains(folder / name)
-            different = differences(expected, found)
-            assert not different, f"{name}, seed {given.seed}: {different[:5]} differ"
+            different = differences(expected, remains(folder / name))
+            assert not different, f"{name}, seed {options.seed}: {different[:5]} differ"
     words = ", ".join(f"{count} {how}" for how, count in kills.items())
-    print(f"{given.rounds} runs, killed {sum(kills.values())} times ({words}): all ended the same")
+    print(
+        f"{options.rounds} runs, killed {sum(kills.values())} times ({words}): all ended the same"
+    )
     return 0
 
 

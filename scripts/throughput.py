@@ -34,9 +34,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=24)
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
-    each = [*RUN, f"steps={given.steps}", f"seed=range(0,{given.runs})"]
+    each = [*RUN, f"steps={options.steps}", f"seed=range(0,{options.runs})"]
     ways = {
         "one after another: jobs=1": ["jobs=1"],
         "one after another, 1 thread: jobs=1 threads=1": ["jobs=1", "threads=1"],
@@ -48,13 +48,15 @@ def main() -> None:
         load = os.getloadavg()[0]
         with tempfile.TemporaryDirectory() as folder:
             rows.append({"way": name, "seconds": seconds([*each, *more], Path(folder))})
-        rows[-1] |= {"load before": load, "runs a minute": 60 * given.runs / rows[-1]["seconds"]}
+        rows[-1] |= {"load before": load, "runs a minute": 60 * options.runs / rows[-1]["seconds"]}
     for row in rows:
         row["ratio"] = row["seconds"] / rows[-1]["seconds"]
-    if given.json:
-        print(json.dumps({"cores": cores, **vars(given), "ways": rows}, indent=2))
+    if options.json:
+        print(json.dumps({"cores": cores, **vars(options), "ways": rows}, indent=2))
         return
-    print(f"{given.runs} runs of {given.steps} steps on {cores} cores; ratio: this / side by side")
+    print(
+        f"{options.runs} runs of {options.steps} steps on {cores} cores; ratio: this / side by side"
+    )
     for row in rows:
         print(
             f"{row['way']:<48}{row['seconds']:>7.0f} s{row['runs a minute']:>7.1f} runs/min"

@@ -26,8 +26,8 @@ class Corpus(ABC):
 
     def __init__(self, *, tokenizer: str, vocabulary: int | None) -> None:
         if tokenizer not in TOKENIZERS:
-            near = get_close_matches(str(tokenizer), TOKENIZERS, 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            matches = get_close_matches(str(tokenizer), TOKENIZERS, 1)
+            hint = f"; did you mean {matches[0]}?" if matches else ""
             allowed = ", ".join(TOKENIZERS)
             raise UserError(f"corpus.tokenizer={tokenizer}: choose one of {allowed}{hint}")
         if tokenizer != "bpe" and vocabulary is not None:
@@ -45,7 +45,7 @@ class Corpus(ABC):
 
     @abstractmethod
     def stamp(self) -> Stamp:
-        """What tells, without reading the text, that it is the same as before."""
+        """Facts known without reading the text; where they are equal, the text is the same."""
 
     @abstractmethod
     def pieces(self, say: Say) -> Iterator[Piece]:
@@ -53,7 +53,7 @@ class Corpus(ABC):
 
 
 class Stdlib(Corpus):
-    """TextSource files of the running Python's standard library, without its tests."""
+    """Source files of the running Python's standard library, without its tests."""
 
     name = "stdlib"
 
@@ -106,16 +106,16 @@ class Text(Corpus):
         return files.stamp(files.expand(self._patterns), self.name)
 
     def pieces(self, say: Say) -> Iterator[Piece]:
-        """Named files as they are; of the files found in folders those that are text."""
-        left_out = 0
+        """One document a file; a binary or empty file below a folder is left out, and counted."""
+        binaries = 0
         for source in files.expand(self._patterns):
-            if source.found and not files.is_text(source.path):
-                left_out += 1
+            if source.in_folder and not files.is_text(source.path):
+                binaries += 1
                 continue
             for text in files.read_utf8(source.path):
                 yield Piece(source.name, text)
-        if left_out:
-            say(f"corpus.files: {left_out:,} empty or binary files in folders left out")
+        if binaries:
+            say(f"corpus.files: {binaries:,} empty or binary files in folders left out")
 
 
 class Hub(Corpus):

@@ -1,4 +1,4 @@
-"""Text files on disk: finding them, telling whether they changed, reading them piece by piece."""
+"""Text files on disk: finding them, seeing whether they changed, reading them piece by piece."""
 
 import codecs
 import os
@@ -11,25 +11,25 @@ from typing import NamedTuple
 from ablate.errors import UserError
 
 CHUNK = 1 << 18  # characters of a piece at most; what one step of tokenising holds in memory
-SNIFF = 1 << 13  # bytes looked at to tell a binary file in a folder
+SNIFF = 1 << 13  # bytes read to recognise a binary file in a folder
 
 
 class TextSource(NamedTuple):
     """A file and its name in the corpus, which is its path below the folder that was asked for.
 
-    A file that was only `found` in a folder may be left out; one that was named may not.
+    A file that comes from a folder (`in_folder`) may be left out; one that was named may not.
     """
 
     name: str
     path: Path
-    found: bool = True
+    in_folder: bool = True
 
 
 class Stamp(NamedTuple):
-    """What can be known of a corpus without reading it; equal facts mean equal content.
+    """What is known of a corpus without reading it; equal facts mean equal content.
 
-    `newest` is the latest modification time in nanoseconds: a file still being written may change
-    once more without a change of its stamp. `size` is that of all files in bytes, 0 without any.
+    `newest` is the latest modification time in nanoseconds since 1970: a file still being written
+    may change once more within the clock's resolution. `size` is of all files, in bytes.
     """
 
     facts: list
@@ -38,7 +38,7 @@ class Stamp(NamedTuple):
 
 
 def stamp(sources: Iterable[TextSource], *facts: object) -> Stamp:
-    """Path, size and modification time of every file, after `facts` about how they are read."""
+    """A Stamp of `facts` about how files are read and each file's name, path, size and time."""
     rows: list = list(facts)
     newest = size = 0
     for source in sources:
@@ -58,7 +58,7 @@ def is_hidden(name: str) -> bool:
 
 
 def walk(folder: Path, skip: Callable[[str], bool]) -> Iterator[Path]:
-    """Regular files below a folder, but for files and folders whose name is to be skipped."""
+    """Regular files below a folder, without files and folders whose name `skip` is true of."""
     for root, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not skip(name)]
         for name in files:
@@ -73,9 +73,10 @@ def below(root: Path, skip: Callable[[str], bool] = is_hidden) -> list[TextSourc
 
 
 def named(root: Path, paths: dict[Path, bool]) -> list[TextSource]:
-    """Sources sorted by their names below `root`, so that no file system decides the order."""
+    """Sources (path → whether from a folder) by their names below `root`, the same everywhere."""
     return sorted(
-        TextSource(path.relative_to(root).as_posix(), path, found) for path, found in paths.items()
+        TextSource(path.relative_to(root).as_posix(), path, in_folder)
+        for path, in_folder in paths.items()
     )
 
 
@@ -88,7 +89,7 @@ def expand(patterns: list[str]) -> list[TextSource]:
     roots = []
     for pattern in patterns:
         path = Path(os.path.abspath(Path(pattern).expanduser()))  # noqa: PTH100  keeps symlinks
-        if found := os.path.isdir(path):  # noqa: PTH112  False for a name too long
+        if in_folder := os.path.isdir(path):  # noqa: PTH112  False for a name too long
             files, root = list(walk(path, is_hidden)), path
         elif os.path.exists(path):  # noqa: PTH110  as above
             files, root = [path], path.parent
@@ -96,13 +97,13 @@ def expand(patterns: list[str]) -> list[TextSource]:
             files, root = _matches(pattern, path)
         if not files:
             raise UserError(f"corpus.files={pattern}: no file in this folder")
-        paths.update({file: found and paths.get(file, True) for file in files})
+        paths.update({file: in_folder and paths.get(file, True) for file in files})
         roots.append(root)
     return named(Path(os.path.commonpath(roots)), paths)
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is not empty and has no NUL in its first 8 KiB, as search tools decide it."""
+    """Whether a file is not empty and has no NUL in its first 8 KiB (the rule of search tools)."""
     head = next(_blocks(path), b"")[:SNIFF]
     return bool(head) and b"\0" not in head
 
@@ -110,11 +111,11 @@ def is_text(path: Path) -> bool:
 def _matches(pattern: str, path: Path) -> tuple[list[Path], Path]:
     if not has_magic(str(path)):
         siblings = os.listdir(path.parent) if path.parent.is_dir() else []  # noqa: PTH208
-        near = get_close_matches(path.name, siblings, 1)
-        hint = f"; did you mean {path.with_name(near[0])}?" if near else ""
+        matches = get_close_matches(path.name, siblings, 1)
+        hint = f"; did you mean {path.with_name(matches[0])}?" if matches else ""
         raise UserError(f"corpus.files={pattern}: no such file, folder or glob{hint}")
-    matches = map(Path, glob(str(path), recursive=True))  # noqa: PTH207  takes absolute patterns
-    files = [match for match in matches if match.is_file()]
+    paths = map(Path, glob(str(path), recursive=True))  # noqa: PTH207  takes absolute patterns
+    files = [file for file in paths if file.is_file()]
     if not files:
         raise UserError(f"corpus.files={pattern}: this glob matches no file")
     root = path
@@ -129,21 +130,21 @@ def read_utf8(path: Path) -> Iterator[str]:
     Raises UserError, naming the file, where it is empty, binary, not UTF-8 or not readable.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    offset, held = 0, ""
+    offset, rest = 0, ""
     for block in _blocks(path):
         if (nul := block.find(b"\0")) >= 0:
             raise UserError(
                 f"corpus.files={path}: a binary file (NUL at byte {offset + nul:,});"
                 " text in UTF-8 is needed"
             )
-        held += _decode(decoder, block, offset, path)
+        rest += _decode(decoder, block, offset, path)
         offset += len(block)
-        *whole, held = cut(held) or [""]
-        yield from whole
+        *pieces, rest = cut(rest) or [""]
+        yield from pieces
     _decode(decoder, b"", offset, path)
     if not offset:
         raise UserError(f"corpus.files={path}: the file is empty")
-    yield held
+    yield rest
 
 
 def cut(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""HubRows of data sets through `datasets`, with one quick answer where there is no network."""
+"""Rows of data sets through `datasets`; without a network it says so within seconds."""
 
 import queue
 import re
@@ -20,7 +20,7 @@ PATIENCE = 3.0  # seconds to wait for the first answer of the hub
 
 
 class HubRows(NamedTuple):
-    """Which rows of which data set, and of which corpus: `corpus` stands in messages."""
+    """Which rows of which data set; `corpus` is the name that messages use."""
 
     corpus: str
     dataset: str
@@ -33,20 +33,23 @@ class HubRows(NamedTuple):
 
     @property
     def label(self) -> str:
-        """How messages name it."""
+        """The data set as messages name it."""
         return f"corpus={self.corpus} (corpus.dataset={self.dataset})"
 
 
 def documents(
     rows: HubRows, document_start: str | None, say: Callable[[str], None]
 ) -> Iterator[Piece]:
-    """Documents of both splits; without a validation split the corpus is split by document."""
+    """Documents of both splits, whose `split` is None where the corpus has no validation split.
+
+    Raises UserError for a data set, split or column that is not there, or is no text.
+    """
     loaded = _load(rows, say)
     names = (rows.train,) if rows.validation is None else (rows.train, rows.validation)
     for split, name in zip(SPLITS, names, strict=False):
-        given = None if rows.validation is None else split
+        own_split = None if rows.validation is None else split
         texts = _column(rows, loaded, name)
-        yield from _pieces(rows, texts, name, given, document_start)
+        yield from _pieces(rows, texts, name, own_split, document_start)
 
 
 def _pieces(
@@ -91,17 +94,17 @@ def _load(rows: HubRows, say: Callable[[str], None]) -> Any:
     """The splits of a data set, downloaded or from the cache of `datasets`; else UserError."""
     import datasets
 
-    cut_off = "" if Path(rows.dataset).is_dir() else _cut_off()
-    say(f"{rows.label}: {f'{cut_off}, looking in the cache' if cut_off else 'loading'}")
+    offline = "" if Path(rows.dataset).is_dir() else _why_offline()
+    say(f"{rows.label}: {f'{offline}, looking in the cache' if offline else 'loading'}")
     try:
-        with _quiet(bool(cut_off)):
+        with _quiet(bool(offline)):
             return datasets.load_dataset(
                 rows.dataset, rows.subset, data_dir=rows.folder, revision=rows.revision
             )
     except Exception as error:  # a dozen kinds, all about what the user asked for
-        if cut_off:
+        if offline:
             raise UserError(
-                f"{rows.label} is not on this machine, and {cut_off};"
+                f"{rows.label} is not on this machine, and {offline};"
                 " without a network use corpus=stdlib, corpus=docs or corpus=text corpus.files=..."
             ) from error
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -127,8 +130,8 @@ def _quiet(offline: bool) -> Iterator[None]:
         yield
 
 
-def _cut_off() -> str:
-    """Why the hub cannot be asked; empty if it can."""
+def _why_offline() -> str:
+    """Why the hub cannot be reached; empty if it can."""
     import datasets
 
     if datasets.config.HF_HUB_OFFLINE:

@@ -66,8 +66,10 @@ class MaskedLanguageModelling(CorpusTask):
         order = np.where(real, random.random(tokens.shape), 2.0).argsort(axis=1)
         hidden = order.argsort(axis=1) < count
         fate = random.random(tokens.shape)
-        drawn = random.integers(0, self.corpus.vocabulary, tokens.shape)
+        replacements = random.integers(0, self.corpus.vocabulary, tokens.shape)
         inputs = np.select(
-            [~hidden, fate < 0.8, fate < 0.9], [tokens, self.corpus.vocabulary, drawn], tokens
+            [~hidden, fate < 0.8, fate < 0.9],
+            [tokens, self.corpus.vocabulary, replacements],
+            tokens,
         )
         return inputs, np.where(hidden, tokens, IGNORED)

@@ -39,16 +39,16 @@ def cache_folder() -> Path:
 def prepare(
     corpus: Corpus, cache: Path | None = None, progress: Say | None = None
 ) -> TokenizedCorpus:
-    """Token arrays of a corpus, from the cache, or read, tokenised and cached now.
+    """Token arrays of a corpus: from the cache, or read, tokenised and cached now.
 
-    `progress` is told in words what takes time. Raises UserError for a corpus that cannot be
-    read and for a cache folder that cannot be written.
+    `progress` is called with a line of text before each slow step. Raises UserError for a corpus
+    that cannot be read and for a cache folder that cannot be written.
     """
     root = (cache or cache_folder()).absolute()
     say = progress or silent
     before = corpus.stamp()
-    note = _note(root, corpus, before)
-    if (sha256 := _noted(note)) and (stored := _read(_place(root, corpus, sha256), sha256)):
+    note = _note_path(root, corpus, before)
+    if (sha256 := _noted_hash(note)) and (stored := _read(_place(root, corpus, sha256), sha256)):
         return stored
     say(f"corpus={corpus.name}: reading")
     survey = take_survey(corpus.pieces(say))
@@ -60,14 +60,14 @@ def prepare(
 
 
 def fingerprint(corpus: Corpus, cache: Path | None = None) -> str | None:
-    """The sha256 of a corpus as it is now: noted when it was last read, or, of a small one, read.
+    """The sha256 of a corpus as it is now: as noted when it was last read, or read again if small.
 
-    None where that would take long. Raises UserError for a corpus that cannot be read.
+    None where reading would take long. Raises UserError for a corpus that cannot be read.
     """
     root = (cache or cache_folder()).absolute()
     now = corpus.stamp()
-    note = _note(root, corpus, now)
-    if (sha256 := _noted(note)) or not 0 < now.size <= READ_AT_ONCE:
+    note = _note_path(root, corpus, now)
+    if (sha256 := _noted_hash(note)) or not 0 < now.size <= READ_AT_ONCE:
         return sha256
     survey = take_survey(corpus.pieces(silent))
     if _settled(now) and corpus.stamp() == now:
@@ -80,13 +80,13 @@ def require(corpus: TokenizedCorpus, tokens_train: int, tokens_validation: int, 
 
     `why` is what needs them, in the plural: "seq_len=64 and evaluation at 8 L".
     """
-    for split, have, need in (
+    for split, count, least in (
         ("training", len(corpus.train), tokens_train),
         ("validation", len(corpus.validation), tokens_validation),
     ):
-        if have < need:
+        if count < least:
             raise UserError(
-                f"corpus={corpus.name} has {have:,} {split} tokens; {why} need at least {need:,}:"
+                f"corpus={corpus.name} has {count:,} {split} tokens; {why} need at least {least:,}:"
                 " take more text or a smaller seq_len"
             )
 
@@ -154,11 +154,11 @@ def _settled(stamp: Stamp) -> bool:
     return stamp.newest < time.time_ns() - SETTLED
 
 
-def _note(root: Path, corpus: Corpus, stamp: Stamp) -> Path:
+def _note_path(root: Path, corpus: Corpus, stamp: Stamp) -> Path:
     return root / "manifests" / f"{_digest([corpus.name, stamp.facts])}.json"
 
 
-def _noted(note: Path) -> str | None:
+def _noted_hash(note: Path) -> str | None:
     try:
         return str(json.loads(note.read_text(encoding="utf-8"))["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -166,17 +166,17 @@ def _noted(note: Path) -> str | None:
 
 
 def _write_note(note: Path, sha256: str) -> None:
-    """Remember the content behind a stamp; where that fails the next start reads it again."""
-    new = note.with_name(f"{note.name}.{os.getpid()}")
+    """Note the hash of a stamp's text; where that fails the next start reads the text again."""
+    partial = note.with_name(f"{note.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         note.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(json.dumps({"sha256": sha256}), encoding="utf-8")
-        new.replace(note)
+        partial.write_text(json.dumps({"sha256": sha256}), encoding="utf-8")
+        partial.replace(note)
 
 
 @contextlib.contextmanager
 def _locked(place: Path, say: Say) -> Iterator[None]:
-    """One process at a time makes an entry; the kernel frees the lock of one that dies."""
+    """Hold the lock of an entry, which one process makes at a time; it is freed if that dies."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.with_name(f"{place.name}.lock").open("w") as file:
         try:

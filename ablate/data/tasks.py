@@ -28,7 +28,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class BatchSource:
-    """What a task's tokens come from, so that runs can tell whether they learned from the same.
+    """What a task's tokens come from; two runs with equal sources learned from the same tokens.
 
     The numbers of tokens are None where examples are drawn without end.
     """
@@ -77,7 +77,7 @@ class Task(ABC):
 
     @abstractmethod
     def unigram_train(self) -> float:
-        """The same on training targets: what a training curve is held against, in nats."""
+        """The same on training targets, which training curves are compared with, in nats."""
 
     @abstractmethod
     def batch(self, step: int) -> Batch:
@@ -89,7 +89,10 @@ class Task(ABC):
 
 
 class CorpusTask(Task):
-    """Windows of a corpus as something to predict."""
+    """Windows of a corpus, some or all of whose tokens are to be predicted.
+
+    Raises UserError where a split has fewer than seq_len + 1 tokens.
+    """
 
     needs_corpus = True
 
@@ -109,7 +112,7 @@ class CorpusTask(Task):
     def view(self, rows: np.ndarray, last: int, random: np.random.Generator) -> Batch:
         """Inputs and targets, [rows, length], from rows of length + 1 tokens.
 
-        At least the `last` positions must be scored as far as the task scores any.
+        Only the `last` positions need targets; callers score no others.
         """
 
     def whole(self, rows: np.ndarray, random: np.random.Generator) -> Batch:
@@ -142,7 +145,7 @@ class CorpusTask(Task):
         return float(-(validation * np.log(train / train.sum())).sum() / validation.sum())
 
     def unigram_train(self) -> float:
-        """Entropy of the training frequencies, in nats: what a training curve is held against.
+        """Entropy of the training frequencies, in nats, which training curves are compared with.
 
         It is not `unigram`, since training and validation text differ.
         """

@@ -13,19 +13,19 @@ SEPARATOR = 0
 
 
 class Tokenizer(ABC):
-    """Text to token ids and back; without a loss for texts in its alphabet."""
+    """Text to token ids and back; text in the tokenizer's alphabet comes back unchanged."""
 
     vocabulary: int
 
     @classmethod
     @abstractmethod
     def train(cls, texts: Iterable[str], vocabulary: int | None) -> Self:
-        """Learn the vocabulary from the training split; UserError where `vocabulary` is not had."""
+        """Learn from the training split; UserError where it has fewer than `vocabulary` tokens."""
 
     @classmethod
     @abstractmethod
     def load(cls, text: str) -> Self:
-        """Make again what `dump` wrote."""
+        """The tokenizer that `dump` wrote."""
 
     @abstractmethod
     def dump(self) -> str:
@@ -33,11 +33,11 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def encode_many(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """Token ids of each text, without separators. ValueError for a NUL, which is none."""
+        """Token ids of each text, without separators. Raises ValueError for a NUL in a text."""
 
     @abstractmethod
     def decode(self, ids: Sequence[int] | np.ndarray) -> str:
-        """Text of token ids; separators give nothing, what is no text gives U+FFFD."""
+        """Text of token ids, without separators; U+FFFD where ids make no valid text."""
 
     def encode(self, text: str) -> np.ndarray:
         """Token ids of one text, 1-D, in the smallest unsigned type that holds the vocabulary."""
@@ -133,7 +133,7 @@ class Characters(Tokenizer):
 class Bpe(Tokenizer):
     """Byte-level byte-pair encoding (Radford 2019) trained on the corpus; any text round-trips.
 
-    The special token of the separator is spelled NUL, the one string no text holds.
+    The separator is a special token spelled NUL, the one string that no text holds.
     """
 
     def __init__(self, model: Any) -> None:

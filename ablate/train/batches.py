@@ -8,11 +8,11 @@ from torch import Tensor
 from ablate.data.tasks import Batch
 
 Predictor = Callable[..., Tensor]
-"""A model, or what stands in for it: tokens [batch, length], with or without padding, to logits."""
+"""A model or its compiled form: (tokens [batch, length], padding=None or such) → logits."""
 
 
 def predict(model: Predictor, batch: Batch, device: torch.device) -> Tensor:
-    """Logits [batch, length, vocabulary]; what is padding no token attends to."""
+    """Logits [batch, length, vocabulary]; no token attends to padding."""
     inputs = torch.from_numpy(batch.inputs).to(device)
     if batch.padding is None:
         return model(inputs)
@@ -20,12 +20,12 @@ def predict(model: Predictor, batch: Batch, device: torch.device) -> Tensor:
 
 
 def goal(batch: Batch, device: torch.device) -> Tensor:
-    """What is to be predicted, [batch, length]."""
+    """The targets as a tensor on the device, int64 [batch, length]."""
     return torch.from_numpy(batch.targets).to(device)
 
 
 def part(batch: Batch, index: int, count: int) -> Batch:
-    """The rows of part `index` of `count` equally large ones, in order."""
+    """Part `index` (from 0) of a batch cut into `count` parts of equally many rows, in order."""
     size = len(batch.inputs) // count
     rows = slice(index * size, (index + 1) * size)
     padding = None if batch.padding is None else batch.padding[rows]

@@ -1,8 +1,8 @@
 """Instruments on named modules: what happens inside a block, read at logged steps.
 
-Each attaches by hooks from outside and looks only while it is `active`. A reading is a list with a
-number for each block, in depth order, or for each block a list over its heads; of the head it is
-one number.
+Each attaches by hooks from outside and measures only while it is `active`. A reading is a list
+over blocks, in depth order, of a number or of a list over heads; that of the model's head is one
+number.
 """
 
 import math
@@ -30,17 +30,17 @@ class Instrument:
     def __init__(self) -> None:
         self.active = False
         self.handles: list[RemovableHandle] = []
-        self._seen: dict[str, list[Tensor]] = {}
+        self._measured: dict[str, list[Tensor]] = {}
 
     def read(self) -> Reading:
-        """What was seen in this step, by quantity; asked after the optimiser's step."""
-        # One transfer a quantity: to ask a GPU for each number would wait for it each time.
-        seen = {name: torch.stack(values).tolist() for name, values in self._seen.items()}
-        self._seen = {}
-        return seen
+        """What was measured in this step, by quantity; called after the optimiser's step."""
+        # One transfer a quantity: fetching each number from a GPU would wait for it each time.
+        reading = {name: torch.stack(values).tolist() for name, values in self._measured.items()}
+        self._measured = {}
+        return reading
 
     def _add(self, name: str, value: Tensor) -> None:
-        self._seen.setdefault(name, []).append(value)
+        self._measured.setdefault(name, []).append(value)
 
     @contextmanager
     def around_update(self) -> Iterator[None]:
@@ -81,27 +81,27 @@ class StreamInstrument(Instrument):
             ]
 
     def read(self) -> Reading:
-        seen = super().read()
-        before = seen.pop("input_rms", [])
-        for name in ("attention", "feed_forward") if seen else ():
-            pairs = zip(seen[f"{name}_rms"], before, strict=True)
-            seen[f"{name}_ratio"] = [size / rms if rms else math.nan for size, rms in pairs]
-        return seen
+        reading = super().read()
+        before = reading.pop("input_rms", [])
+        for name in ("attention", "feed_forward") if reading else ():
+            pairs = zip(reading[f"{name}_rms"], before, strict=True)
+            reading[f"{name}_ratio"] = [size / rms if rms else math.nan for size, rms in pairs]
+        return reading
 
     def _states(self, state: Any) -> States:
         # Several streams may be one tensor, with the batch after them.
         return States([t.detach()[..., : self.rows, :, :] for t in tensors_in(state)])
 
     def _enter(self, state: dict[str, States]) -> Any:
-        def hook(block: nn.Module, given: tuple[Any, ...]) -> None:
+        def hook(block: nn.Module, inputs: tuple[Any, ...]) -> None:
             if self.active:
-                state["input"] = self._states(given[0])
+                state["input"] = self._states(inputs[0])
                 self._add("input_rms", state["input"].rms())
 
         return hook
 
     def _branch(self, name: str, state: dict[str, States]) -> Any:
-        def hook(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
+        def hook(module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
             if self.active:
                 added = self._states(output)
                 self._add(f"{name}_rms", added.rms())
@@ -110,7 +110,7 @@ class StreamInstrument(Instrument):
         return hook
 
     def _leave(self, state: dict[str, States]) -> Any:
-        def hook(block: nn.Module, given: tuple[Any, ...], output: Any) -> None:
+        def hook(block: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
             if self.active:
                 after = self._states(output)
                 self._add("stream_rms", after.rms())
@@ -136,14 +136,14 @@ class AttentionInstrument(Instrument):
         ]
 
     @torch.no_grad()
-    def _look(self, attention: Attention, given: tuple[Any, ...]) -> None:
+    def _look(self, attention: Attention, inputs: tuple[Any, ...]) -> None:
         if not self.active:
             return
-        x, scheme, positions = given[:3]
+        x, scheme, positions = inputs[:3]
         if positions.visible is not None:
-            shown = positions.visible
-            positions = replace(positions, visible=shown[: self.rows] if shown.dim() > 2 else shown)
-        # In evaluation mode a second look leaves the running statistics of a norm alone.
+            mask = positions.visible
+            positions = replace(positions, visible=mask[: self.rows] if mask.dim() > 2 else mask)
+        # In evaluation mode a second pass leaves the running statistics of a norm alone.
         training = attention.training
         scores = attention.eval().scores(x.detach()[: self.rows], scheme, positions).float()
         attention.train(training)
@@ -168,7 +168,7 @@ class LogitInstrument(Instrument):
         self.rows = rows
         self.handles = [model.head.register_forward_hook(self._look)]
 
-    def _look(self, head: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
+    def _look(self, head: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         if self.active:
             logits = output.detach()[: self.rows].float()
             self._add("logit_scale", logits.var(-1, correction=0).mean().sqrt())
@@ -207,7 +207,7 @@ class WeightInstrument(Instrument):
     def around_update(self) -> Iterator[None]:
         for name, parts in self.parts.items():
             gradients = [[p.grad for p in part if p.grad is not None] for part in parts]
-            self._seen[f"gradient_{name}"] = norms_of(gradients)
+            self._measured[f"gradient_{name}"] = norms_of(gradients)
         before = [[p.detach().clone() for p in part] for part in self.parameters]
         yield
         moved = [
@@ -215,13 +215,13 @@ class WeightInstrument(Instrument):
             for now, old in zip(self.parameters, before, strict=True)
         ]
         pairs = zip(norms_of(moved), norms_of(before), strict=True)
-        self._seen["update_ratio"] = [step / size for step, size in pairs]
+        self._measured["update_ratio"] = [step / size for step, size in pairs]
 
 
 def norms_of(groups: Sequence[Sequence[Tensor]]) -> list[Tensor]:
     """The L2 norm over all entries of each group of tensors; 0 of an empty one."""
-    whole = [t for group in groups for t in group]
-    if not whole:
+    tensors = [t for group in groups for t in group]
+    if not tensors:
         return [torch.zeros(())] * len(groups)
-    norms = torch.stack(torch._foreach_norm(whole))
+    norms = torch.stack(torch._foreach_norm(tensors))
     return [torch.linalg.vector_norm(part) for part in norms.split([len(g) for g in groups])]

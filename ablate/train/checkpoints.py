@@ -11,7 +11,7 @@ NAME = "checkpoint.pt"
 
 
 class Writer:
-    """A file that remembers why it could not be written: torch.save says something else."""
+    """A file that keeps the OSError of a failed write, which torch.save hides."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

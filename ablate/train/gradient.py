@@ -24,8 +24,8 @@ class Passes:
 
     L = Σ_parts Σ_targets −ln p / T, with T the scored targets of the whole batch: a part weighs by
     its targets, however unequally they lie in the rows. Each process takes `accumulate`
-    neighbouring parts, one after the other. `compiled` is what is called in steps at which no
-    instrument looks, since hooks would break the compiled graph.
+    neighbouring parts, one after the other. `compiled` is called instead of `forward` in steps at
+    which no instrument is active, since hooks would break the compiled graph.
     """
 
     model: nn.Module
@@ -47,7 +47,7 @@ class Passes:
         seed: int,
         compiled: bool,
     ) -> "Passes":
-        """The passes of a model; wraps it for several processes, and compiles it where asked."""
+        """The passes of a model, wrapped for several processes and, if `compiled`, compiled."""
         forward = processes.spread.forward(model)
         quick: Predictor = torch.compile(forward, dynamic=False) if compiled else forward
         return cls(model, forward, quick, processes, precision, accumulate, seed)
@@ -77,7 +77,7 @@ class Passes:
                 self.processes.spread.passing(self.forward, last=last),
                 self.precision.products(),
             ):
-                loss = self._loss(part(batch, place, parts), looking=norms.active) / scored
+                loss = self._loss(part(batch, place, parts), hooked=norms.active) / scored
                 loss.backward()
             losses.append(loss.detach())
             if norms.active:
@@ -86,15 +86,15 @@ class Passes:
         value = self.processes.sum(torch.stack(losses).sum()).item()
         return value, self.processes.sum(at_inputs).sqrt().tolist() if squares else []
 
-    def _loss(self, rows: Batch, *, looking: bool) -> Tensor:
+    def _loss(self, rows: Batch, *, hooked: bool) -> Tensor:
         device = next(self.model.parameters()).device
         with self.precision.forward():
-            logits = predict(self.forward if looking else self.compiled, rows, device)
+            logits = predict(self.forward if hooked else self.compiled, rows, device)
         return summed_loss(logits, goal(rows, device))
 
 
 def split_warnings(model: nn.Module, parts: int) -> list[str]:
-    """What a run whose batches are done in parts should hear before its first step."""
+    """Warnings to show before the first step of a run whose batches are done in parts."""
     if parts == 1 or not any(isinstance(m, RunningStatistics) for m in model.modules()):
         return []
     return [f"batch norm takes its statistics from each of the {parts} parts of a batch alone"]
@@ -102,7 +102,7 @@ def split_warnings(model: nn.Module, parts: int) -> list[str]:
 
 @contextmanager
 def paused(instruments: Sequence[Instrument]) -> Iterator[None]:
-    """Let instruments look away for a while."""
+    """Switch instruments off for a while, then back to what each was."""
     before = [instrument.active for instrument in instruments]
     for instrument in instruments:
         instrument.active = False

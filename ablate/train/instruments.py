@@ -19,17 +19,17 @@ def tensors_in(state: Any) -> Iterator[Tensor]:
 
 def norm_of(tensors: Iterable[Tensor]) -> Tensor:
     """The L2 norm over all entries of all tensors, in float32."""
-    whole = [t.float() for t in tensors]
-    if not whole:
+    parts = [t.float() for t in tensors]
+    if not parts:
         return torch.zeros(())
-    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(whole)))
+    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(parts)))
 
 
 class GradientNorms:
     """Gradient norms by block: of the block's parameters and of the loss at the block's input.
 
-    Read it between the backward pass and clipping: both are then norms of the un-clipped gradient
-    of the mean loss. Blocks are in depth order.
+    Read between the backward pass and clipping, both are of the un-clipped gradient of the mean
+    loss. Blocks are in depth order; nothing is measured while `active` is false.
     """
 
     def __init__(self, blocks: Iterable[nn.Module]) -> None:

@@ -32,7 +32,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """How long to train and how often to look."""
+    """How long to train, and every how many steps to log, validate and write a checkpoint."""
 
     steps: int
     seed: int
@@ -47,10 +47,10 @@ class Settings:
 
 
 class Trainer:
-    """Trains one model in one directory and tells the listeners.
+    """Trains one model in one directory and sends events to the listeners.
 
-    `stop` is asked between steps; when it says true, a checkpoint is written and Stopped raised.
-    Of several processes each makes one; the first writes checkpoints.
+    `stop` is called between steps; when it returns true, a checkpoint is written and Stopped
+    raised. Each of several processes has a Trainer; the first writes checkpoints.
     """
 
     def __init__(
@@ -85,7 +85,10 @@ class Trainer:
         self._started = time.perf_counter()
 
     def restore(self) -> int:
-        """Go back to the last checkpoint; the steps already done, 0 without one."""
+        """Load the last checkpoint and return the steps already done; 0 without one.
+
+        Raises UserError for a checkpoint of another model.
+        """
         first = self.processes.rank == 0
         state = self.processes.from_first(checkpoints.load(self.directory) if first else None)
         if state is None:
@@ -101,7 +104,7 @@ class Trainer:
         return self.progress.step
 
     def save(self) -> None:
-        """Write a checkpoint of this moment."""
+        """Write a checkpoint; it replaces the last one."""
         gather = self.processes.spread.gather
         state = {
             "model": gather(self.model.state_dict()),

@@ -1,4 +1,4 @@
-"""Small numbers about tensors and profiles; pure functions."""
+"""Sizes of tensors, likeness of tokens, slopes of profiles; pure functions."""
 
 import math
 from collections.abc import Sequence
@@ -10,32 +10,32 @@ TINY = 1e-12  # keeps a token of zeros from dividing by zero
 
 
 class States:
-    """A residual stream at one place, of one tensor or several, [..., length, width] each.
+    """A residual stream at one place: one tensor or several, [..., length, width] each.
 
-    Lengths of tokens are computed once for all measures; each measure is a 0-dim tensor.
+    L2 norms of tokens are computed once for all measures; each measure is a 0-dim tensor.
     """
 
     def __init__(self, parts: Sequence[Tensor]) -> None:
-        self.whole = (parts[0] if len(parts) == 1 else torch.stack(list(parts))).float()
-        self.lengths = torch.linalg.vector_norm(self.whole, dim=-1)
+        self.values = (parts[0] if len(parts) == 1 else torch.stack(list(parts))).float()
+        self.lengths = torch.linalg.vector_norm(self.values, dim=-1)
 
     def rms(self) -> Tensor:
         """Root mean square over all entries."""
-        return torch.linalg.vector_norm(self.lengths) / math.sqrt(self.whole.numel())
+        return torch.linalg.vector_norm(self.lengths) / math.sqrt(self.values.numel())
 
     def largest(self) -> Tensor:
         """The largest absolute entry."""
-        return torch.linalg.vector_norm(self.whole, math.inf)
+        return torch.linalg.vector_norm(self.values, math.inf)
 
     def cosine(self, other: "States") -> Tensor:
-        """Mean cosine between tokens here and the same tokens there."""
+        """Mean cosine between tokens here and the same tokens in `other`."""
         lengths = (self.lengths * other.lengths).clamp_min_(TINY)
-        return (torch.linalg.vecdot(self.whole, other.whole) / lengths).mean()
+        return (torch.linalg.vecdot(self.values, other.values) / lengths).mean()
 
     def likeness(self) -> Tensor:
         """Mean cosine between two different tokens of one sequence; NaN for a single token."""
-        length = self.whole.shape[-2]
-        units = self.lengths.clamp_min(TINY).reciprocal_().unsqueeze(-2) @ self.whole
+        length = self.values.shape[-2]
+        units = self.lengths.clamp_min(TINY).reciprocal_().unsqueeze(-2) @ self.values
         # Of the squared length of the sum of n unit vectors, n is due to each with itself.
         squared = units.square().sum() / (units.numel() // units.shape[-1])
         return (squared - length) / (length * (length - 1) or math.nan)
@@ -61,7 +61,7 @@ def likeness(x: Tensor) -> float:
 
 
 def slope(values: Sequence[float]) -> float:
-    """Least-squares slope of the logarithm of positive values; NaN where there is none.
+    """Least-squares slope of ln(value) by index; NaN with fewer than two or a value not above 0.
 
     >>> round(slope([1.0, 2.0, 4.0]), 6)
     0.693147

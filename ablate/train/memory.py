@@ -1,4 +1,4 @@
-"""What a run remembers of its training; part of the checkpoint."""
+"""What a run must remember of its training to go on after a restart."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,9 @@ from ablate.train.block_instruments import Reading
 class TrainingMemory:
     """What has happened so far; part of the checkpoint, so that a resumed run forgets nothing.
 
-    `seconds` is time on the clock since the first step, `busy` the part spent in optimiser steps.
+    `losses` in nats have one entry a step, `best` is the lowest validation loss, `clipped` counts
+    steps. `seconds` are on the clock since the first step, `busy` those in optimiser steps. First,
+    sum and last of gradient norms by block are over `profiles` logged steps.
     """
 
     step: int = 0
@@ -31,12 +33,12 @@ class TrainingMemory:
     instruments: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_reading(self, reading: Reading) -> None:
-        """Take in what the instruments saw at one step: the first, the sum and the last."""
+        """Take in the instruments' reading of one step into the first, the sum and the last."""
         for name, values in reading.items():
-            kept = self.instruments.setdefault(name, {"first": values, "sum": None, "count": 0})
-            kept["sum"] = values if kept["sum"] is None else _plus(kept["sum"], values)
-            kept["last"] = values
-            kept["count"] += 1
+            totals = self.instruments.setdefault(name, {"first": values, "sum": None, "count": 0})
+            totals["sum"] = values if totals["sum"] is None else _plus(totals["sum"], values)
+            totals["last"] = values
+            totals["count"] += 1
 
     def add_profile(self, parameters: list[float], inputs: list[float]) -> None:
         """Take in one step's gradient norms by block."""

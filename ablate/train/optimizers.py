@@ -1,4 +1,4 @@
-"""Optimisers over parameter groups: weight decay spares norms, biases, embeddings."""
+"""Optimisers over parameter groups; weight decay is for matrices of linear maps alone."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from ablate.model.projection import Projection
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Two groups: matrices of linear maps with decay, everything else without.
 
-    A tied head is an embedding and is spared.
+    A tied head is an embedding and has no decay.
     """
     matrices = {id(p) for p in linear_weights(model)}
     decayed = [p for p in model.parameters() if id(p) in matrices]
@@ -26,14 +26,14 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 
 
 def linear_weights(model: nn.Module) -> list[Tensor]:
-    """The matrices of linear maps that are no embedding as well."""
+    """The matrices of linear maps, without a head that is tied to the embedding."""
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     linear = (m.weight for m in model.modules() if isinstance(m, nn.Linear))
     return [weight for weight in linear if id(weight) not in embeddings]
 
 
 def hidden_matrices(model: nn.Module) -> list[Tensor]:
-    """The matrices of linear maps but the head's."""
+    """The matrices of linear maps, without the head."""
     heads = (m for m in model.modules() if isinstance(m, Projection) and m.role == "head")
     head = {id(m.weight) for m in heads}
     return [weight for weight in linear_weights(model) if id(weight) not in head]
@@ -105,10 +105,10 @@ class Muon(OptimizerRecipe):
             momentum=self.momentum,
             adjust_lr_fn="match_rms_adamw",
         )
-        taken = {id(p) for p in matrices}
+        by_muon = {id(p) for p in matrices}
         groups = parameter_groups(model, self.weight_decay)
         for group in groups:
-            group["params"] = [p for p in group["params"] if id(p) not in taken]
+            group["params"] = [p for p in group["params"] if id(p) not in by_muon]
         rest = torch.optim.AdamW(
             [group for group in groups if group["params"]],
             lr=0.0,
@@ -149,17 +149,17 @@ class LionOptimizer(torch.optim.Optimizer):
         loss = closure() if closure else None
         for group in self.param_groups:
             (beta1, beta2), lr = group["betas"], group["lr"]
-            moved: list[Tensor] = [p for p in group["params"] if p.grad is not None]
-            if not moved:
+            parameters: list[Tensor] = [p for p in group["params"] if p.grad is not None]
+            if not parameters:
                 continue
-            gradients: list[Tensor] = [p.grad for p in moved if p.grad is not None]
-            for p in moved:
+            gradients: list[Tensor] = [p.grad for p in parameters if p.grad is not None]
+            for p in parameters:
                 self.state[p].setdefault("mean", torch.zeros_like(p))
-            means: list[Tensor] = [self.state[p]["mean"] for p in moved]
+            means: list[Tensor] = [self.state[p]["mean"] for p in parameters]
             update = torch._foreach_lerp(gradients, means, beta1)
             torch._foreach_sign_(update)
-            torch._foreach_mul_(moved, 1 - lr * group["weight_decay"])
-            torch._foreach_add_(moved, update, alpha=-lr)
+            torch._foreach_mul_(parameters, 1 - lr * group["weight_decay"])
+            torch._foreach_add_(parameters, update, alpha=-lr)
             torch._foreach_lerp_(means, gradients, 1 - beta2)
         return loss
 

@@ -13,7 +13,7 @@ from ablate.errors import UserError
 
 
 class Precision:
-    """float32; tf32, whose products are of 10-bit mantissas; or bf16, by torch's autocast.
+    """float32; tf32, which multiplies with 10-bit mantissas; or bf16, by torch's autocast.
 
     Parameters, optimiser, loss and every evaluation are in float32 whatever it is.
     """
@@ -42,7 +42,7 @@ class Precision:
 
 
 def check_precision(name: str, device: torch.device) -> None:
-    """Raise UserError where a device does not have a number format."""
+    """Raise UserError where a device lacks the number format `name`."""
     if name == "tf32" and not has_tf32(device):
         raise UserError(
             f"precision=tf32: needs a CUDA device of the Ampere generation or newer, but the "
@@ -55,7 +55,7 @@ def check_precision(name: str, device: torch.device) -> None:
 
 
 def has_tf32(device: torch.device) -> bool:
-    """Whether float32 products may be made of 10-bit mantissas."""
+    """Whether a device can multiply float32 with 10-bit mantissas."""
     return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
 
 
@@ -67,7 +67,7 @@ def has_bf16(device: torch.device) -> bool:
 
 
 def check_compiler(device: torch.device) -> None:
-    """Raise UserError where torch.compile lacks what it makes kernels with."""
+    """Raise UserError where torch.compile lacks the compiler that it needs on this device."""
     if device.type == "cuda":
         if importlib.util.find_spec("triton") is None:
             raise UserError("compile=true: on CUDA it needs the package triton; use compile=false")

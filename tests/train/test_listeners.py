@@ -3,10 +3,10 @@ import math
 import os
 from pathlib import Path
 
-import made_up_run
 import pytest
 
 from ablate.train.listeners import Curves, Listener, read_curves
+from tests.run import made_up_run
 
 
 def steps(directory: Path) -> list[int]:

@@ -13,9 +13,9 @@ from ablate.data.tasks import IGNORED, Batch, BatchSource, Task
 from ablate.errors import UserError
 
 PAD, END, ASK = 0, 1, 2
-"""Tokens of every generated task: fills a row up, ends an answer, asks for it."""
+"""Tokens of every generated task: PAD fills a row up, END ends an answer, ASK asks for it."""
 OWN = 3
-"""The first token of a task's own."""
+"""The first of the tokens that belong to one task."""
 
 TRAINING, VALIDATION, EXAMPLES, SAMPLE = 1, 2, 3, 4
 """The first word of a generator's seed, so that no two purposes draw the same numbers."""
@@ -27,7 +27,7 @@ FINGERPRINTED = 32
 
 @dataclass(frozen=True)
 class Example:
-    """Tokens, int64 [n + 1], and which of them are to be predicted from those before, bool."""
+    """Tokens, int64 [n + 1], and which of them are answers, to be predicted, bool [n + 1]."""
 
     tokens: np.ndarray
     answers: np.ndarray
@@ -35,9 +35,9 @@ class Example:
 
 @dataclass(frozen=True)
 class ExampleLayout:
-    """An example of size s has `fixed + each · s` input tokens; s is `smallest` or more.
+    """An example of size s has `fixed + each · s` input tokens; s is at least `smallest`.
 
-    `longer` is the option, if there is one, that makes the smallest example longer.
+    `longer` names the option, if there is one, that makes the smallest example longer.
 
     >>> ExampleLayout(fixed=1, each=2, smallest=1).largest(64)
     31
@@ -49,7 +49,7 @@ class ExampleLayout:
     longer: str = ""
 
     def length(self, size: int) -> int:
-        """Input tokens of an example of that size."""
+        """Input tokens of an example of size `size`."""
         return self.fixed + self.each * size
 
     def largest(self, room: int) -> int:
@@ -61,11 +61,11 @@ class GeneratedTask(Task):
     """Examples drawn from a seed, in a vocabulary of their own, for a causal decoder.
 
     Only answer tokens are targets. In training, sizes are uniform over all that fit into L tokens;
-    rows are filled up at their end, where a causal model's answers cannot see. Answers of unequal
-    length end with a token that is trained, and left out of every accuracy.
+    rows are padded at their end, where a causal model's answers cannot look. An answer whose length
+    varies ends with an end token, which is trained and does not count for any accuracy.
 
     A new task is a class with `name` and `example` and a YAML that names it; `options` are those
-    of its constructor, `words` the number of tokens of its own, and `sizes` are passed on.
+    of its constructor, `words` the number of its own tokens.
     """
 
     causal = True
@@ -122,10 +122,10 @@ class GeneratedTask(Task):
         return lay_out(rows, self.layout.length(size))
 
     def unigram(self) -> float:
-        """Loss of a guess by the frequencies of answer tokens, in nats per target.
+        """Loss of guessing by the frequencies of answer tokens, in nats per target: (1 − e) H.
 
-        Such a guess knows where an answer ends: end tokens cost it nothing. With share e of end
-        tokens among the targets and entropy H of the others: (1 − e) H.
+        e is the share of end tokens among the targets, which are taken to be known and cost
+        nothing; H is the entropy of the others.
         """
         counts = self._answer_counts.copy()
         total, counts[END] = counts.sum(), 0
@@ -138,13 +138,13 @@ class GeneratedTask(Task):
 
     @cached_property
     def source(self) -> BatchSource:
-        """Name with options, and a hash of the first examples: another generator has another."""
+        """Name with options, and a hash of examples, which changes with the generating code."""
         random, digest = np.random.default_rng(SAMPLE), hashlib.sha256()
         for size in range(self.layout.smallest, self.layout.smallest + FINGERPRINTED):
-            made = self.example(size, random)
-            digest.update(made.tokens.astype("<i8").tobytes() + made.answers.tobytes())
-        told = ",".join(f"{key}={value}" for key, value in self.options.items())
-        name = f"{self.name}({told})" if told else self.name
+            example = self.example(size, random)
+            digest.update(example.tokens.astype("<i8").tobytes() + example.answers.tobytes())
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        name = f"{self.name}({options})" if options else self.name
         return BatchSource(name, digest.hexdigest(), self.vocabulary)
 
     @cached_property
@@ -164,10 +164,10 @@ def lay_out(rows: Sequence[Example], length: int) -> Batch:
     inputs = np.full((len(rows), length), PAD, dtype=np.int64)
     targets = np.full((len(rows), length), IGNORED, dtype=np.int64)
     padding = np.ones((len(rows), length), dtype=bool)
-    for row, made in enumerate(rows):
-        width = len(made.tokens) - 1
-        inputs[row, :width] = made.tokens[:-1]
-        targets[row, :width] = np.where(made.answers[1:], made.tokens[1:], IGNORED)
+    for row, example in enumerate(rows):
+        width = len(example.tokens) - 1
+        inputs[row, :width] = example.tokens[:-1]
+        targets[row, :width] = np.where(example.answers[1:], example.tokens[1:], IGNORED)
         padding[row, :width] = False
     return Batch(inputs, targets, padding if padding.any() else None)
 

@@ -13,16 +13,16 @@ from ablate.data.generated.generated_task import (
 from ablate.errors import UserError
 
 NEARNESS = 0.01
-"""Exponent of the power law by which questions follow what they ask for."""
+"""The power law of the questions' places g is g^(NEARNESS − 1)."""
 
 
 class AssociativeRecall(GeneratedTask):
-    """k_1 v_1 .. k_D v_D, then n places of two tokens: D of them ask k_i and hear v_i.
+    """k_1 v_1 .. k_D v_D, then n places of two tokens, of which D are k_i v_i again: v_i is asked.
 
-    The other places hold random values, so that each key is bound once and asked once. The place
-    g of a question is drawn, without repeats, with p(g) ∝ g^(0.01 − 1), g = 1 .. n. Multi-query
-    associative recall of Arora et al. 2023 (arXiv 2312.04927), section 4 and its code; there what
-    fills up may be a key too.
+    The other places hold random values, so that each key is bound once and asked once. The places
+    g of the questions are drawn, without repeats, with p(g) ∝ g^(0.01 − 1), g = 1 .. n. Multi-query
+    associative recall of Arora et al. 2023 (arXiv 2312.04927), section 4 and its code, where the
+    other places may hold keys too.
     """
 
     name = "associative_recall"
@@ -53,12 +53,12 @@ class AssociativeRecall(GeneratedTask):
         keys = OWN + random.choice(self.keys, self.pairs, replace=False)
         places = first_value + random.integers(0, self.values, (self.pairs + size, 2))
         places[: self.pairs, 0] = keys
-        # The first to ring of clocks with these rates are draws without repeats by these weights.
+        # The smallest of exponential times with these rates: draws by weight without repeats.
         rates = np.arange(1, size + 1) ** (NEARNESS - 1)
-        chosen = (random.exponential(size=size) / rates).argsort()[: self.pairs]
-        places[self.pairs + chosen] = places[: self.pairs]
+        questions = (random.exponential(size=size) / rates).argsort()[: self.pairs]
+        places[self.pairs + questions] = places[: self.pairs]
         answers = np.zeros(places.shape, dtype=bool)
-        answers[self.pairs + chosen, 1] = True
+        answers[self.pairs + questions, 1] = True
         return Example(places.ravel(), answers.ravel())
 
 
@@ -66,7 +66,7 @@ class Induction(GeneratedTask):
     """x_1 .. x_n x_1 .. x_n: of A B .. A follows B. Olsson et al. 2022 (arXiv 2209.11895).
 
     Symbols of x are all different; beyond their number they come round in another order. Answers
-    are the tokens of the second half from where its beginning has one earlier match alone.
+    are the tokens of the second half, from where its first tokens have exactly one earlier match.
     """
 
     name = "induction"
@@ -84,16 +84,16 @@ class Induction(GeneratedTask):
 
     def example(self, size: int, random: np.random.Generator) -> Example:
         rounds = -(-size // self.symbols)
-        drawn = [random.permutation(self.symbols) for _ in range(rounds)]
-        half = OWN + np.concatenate(drawn)[:size]
+        permutations = [random.permutation(self.symbols) for _ in range(rounds)]
+        half = OWN + np.concatenate(permutations)[:size]
         tokens = np.concatenate([half, half])
-        return Example(tokens, np.arange(2 * size) >= size + matched(half))
+        return Example(tokens, np.arange(2 * size) >= size + tokens_to_match(half))
 
 
-def matched(half: np.ndarray) -> int:
-    """How many tokens of a repeated sequence it takes until they match its start alone.
+def tokens_to_match(half: np.ndarray) -> int:
+    """How many first tokens of a repeated sequence occur, in that order, only at its start.
 
-    >>> matched(np.array([5, 7, 6])), matched(np.array([5, 7, 6, 5, 8]))
+    >>> tokens_to_match(np.array([5, 7, 6])), tokens_to_match(np.array([5, 7, 6, 5, 8]))
     (1, 2)
     """
     text = np.concatenate([half, half])

@@ -36,7 +36,7 @@ class StringTask(GeneratedTask):
 
     @abstractmethod
     def answer(self, string: np.ndarray) -> np.ndarray:
-        """What is to be said of a string, as many tokens."""
+        """The answer to a string, of equally many tokens."""
 
 
 class Copy(StringTask):
