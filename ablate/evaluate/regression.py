@@ -1,4 +1,4 @@
-"""What can be told from vectors: ridge regression and a small network, judged on other data."""
+"""How well vectors predict a number: ridge regression and a small network, tested on other data."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ HIDDEN, STEPS, EVERY, RATE = 64, 200, 10, 1e-2
 
 @dataclass(frozen=True)
 class Samples:
-    """Features x [samples, width] and what is to be told from them, y [samples]; float64."""
+    """Features x [samples, width] and the numbers to predict from them, y [samples]; float64."""
 
     x: Tensor
     y: Tensor
@@ -21,56 +21,56 @@ class Samples:
 
 @dataclass(frozen=True)
 class Splits:
-    """Samples to fit on, to choose a setting on, and to be judged on."""
+    """Samples to fit on, to choose a setting by, and to test the result on."""
 
     fit: Samples
     choose: Samples
-    judge: Samples
+    test: Samples
 
 
 @dataclass(frozen=True)
 class Fit:
-    """R² = 1 − Σ(y − ŷ)² / Σ(y − mean y)² and mean |y − ŷ|, on what nothing was chosen by."""
+    """R² = 1 − Σ(y − ŷ)² / Σ(y − mean y)² and mean |y − ŷ|, on the test samples."""
 
     r2: float
     mae: float
 
 
-def judge(y: Tensor, guess: Tensor) -> Fit:
-    """How good a guess is; R² is 0 for the mean and negative for worse.
+def score(y: Tensor, prediction: Tensor) -> Fit:
+    """How good predictions of y [samples] are; R² is 0 for the mean of y, negative for worse.
 
-    >>> judge(torch.tensor([1.0, 3.0]), torch.tensor([2.0, 2.0]))
+    >>> score(torch.tensor([1.0, 3.0]), torch.tensor([2.0, 2.0]))
     Fit(r2=0.0, mae=1.0)
     """
-    missed = (y - guess).square().sum() / (y - y.mean()).square().sum()
-    return Fit(1 - missed.item(), (y - guess).abs().mean().item())
+    missed = (y - prediction).square().sum() / (y - y.mean()).square().sum()
+    return Fit(1 - missed.item(), (y - prediction).abs().mean().item())
 
 
 def ridge(splits: Splits) -> Fit:
-    """min_w Σ(y − w·x − b)² / n + λ|w|² in closed form, λ by the error on `choose`."""
-    return best(splits, ridge_guesses(standardised(splits)))
+    """min_w Σ(y − w·x − b)² / n + λ|w|² in closed form, with the λ that is best on `choose`."""
+    return score_best(splits, ridge_predictions(standardised(splits)))
 
 
-def ridge_guesses(splits: Splits) -> Iterator[tuple[Tensor, Tensor]]:
-    """For each strength, the guesses on `choose` and `judge`."""
+def ridge_predictions(splits: Splits) -> Iterator[tuple[Tensor, Tensor]]:
+    """For each strength, the predictions for `choose` and for `test`, [samples] each."""
     x, y = splits.fit.x, splits.fit.y
     values, vectors = torch.linalg.eigh(x.T @ x / len(x))
     along = vectors.T @ (x.T @ (y - y.mean()) / len(x))
     for strength in STRENGTHS:
         weights = vectors @ (along / (values.clamp(min=0) + strength))
-        yield splits.choose.x @ weights + y.mean(), splits.judge.x @ weights + y.mean()
+        yield splits.choose.x @ weights + y.mean(), splits.test.x @ weights + y.mean()
 
 
 def network(splits: Splits) -> Fit:
-    """One hidden layer of 64 units, 200 steps of Adam on all of `fit`; `choose` says when to stop.
+    """One hidden layer of 64 units, up to 200 steps of Adam on all of `fit`; best step on `choose`.
 
-    Its numbers are drawn from a seed of their own.
+    The weights are drawn from a fixed seed.
     """
-    return best(splits, network_guesses(standardised(splits)))
+    return score_best(splits, network_predictions(standardised(splits)))
 
 
-def network_guesses(splits: Splits) -> Iterator[tuple[Tensor, Tensor]]:
-    """At every tenth step, the guesses on `choose` and `judge`."""
+def network_predictions(splits: Splits) -> Iterator[tuple[Tensor, Tensor]]:
+    """At every tenth step, the predictions for `choose` and for `test`, [samples] each."""
     x, y = splits.fit.x.float(), splits.fit.y.float()
     middle, spread = y.mean(), y.std()
     model = nn.Sequential(nn.Linear(x.shape[1], HIDDEN), nn.GELU(), nn.Linear(HIDDEN, 1))
@@ -86,15 +86,19 @@ def network_guesses(splits: Splits) -> Iterator[tuple[Tensor, Tensor]]:
         optimizer.step()
         if step % EVERY == 0:
             with torch.no_grad():
-                guesses = [model(part.x.float()) for part in (splits.choose, splits.judge)]
-            one, two = ((guess[:, 0] * spread + middle).double() for guess in guesses)
-            yield one, two
+                outputs = [model(part.x.float())[:, 0] for part in (splits.choose, splits.test)]
+            to_choose, to_test = ((y * spread + middle).double() for y in outputs)
+            yield to_choose, to_test
 
 
-def best(splits: Splits, guesses: Iterable[tuple[Tensor, Tensor]]) -> Fit:
-    """How good, on `judge`, those guesses are that are best on `choose`."""
-    _, chosen = min(guesses, key=lambda pair: (splits.choose.y - pair[0]).square().sum().item())
-    return judge(splits.judge.y, chosen)
+def score_best(splits: Splits, predictions: Iterable[tuple[Tensor, Tensor]]) -> Fit:
+    """Score on `test` the pair of predictions that has the least error on `choose`."""
+
+    def error(pair: tuple[Tensor, Tensor]) -> float:
+        return (splits.choose.y - pair[0]).square().sum().item()
+
+    _, to_test = min(predictions, key=error)
+    return score(splits.test.y, to_test)
 
 
 def standardised(splits: Splits) -> Splits:
@@ -105,4 +109,4 @@ def standardised(splits: Splits) -> Splits:
     def scale(samples: Samples) -> Samples:
         return Samples((samples.x - mean) * factor, samples.y)
 
-    return Splits(scale(splits.fit), scale(splits.choose), scale(splits.judge))
+    return Splits(scale(splits.fit), scale(splits.choose), scale(splits.test))

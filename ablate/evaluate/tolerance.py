@@ -1,10 +1,10 @@
 """Whether a run tolerates, or gains from, more context than it was trained with.
 
-With e(c) how much better the same targets are done at c tokens of context than at the train
-length L, and a margin δ: a run tolerates c where e(c) ≥ −δ, and extrapolates to c where e(c) > δ.
+e(c) is how much better the same targets are predicted with c tokens of context than with the train
+length L. With a margin δ, a run tolerates c where e(c) ≥ −δ, and extrapolates to c where e(c) > δ.
 The interval of e(c) decides: "yes" where all of it says so, "no" where none of it does, else
-"undecided". Who does no better than guessing at L has nothing to lose: that it loses nothing
-beyond is no merit, and whether it tolerates c is undecided.
+"undecided". A run that is no better than guessing at L has nothing to lose at c: where its interval
+would say "yes" to tolerating c, the answer is "undecided".
 """
 
 from collections.abc import Sequence

@@ -13,7 +13,7 @@ from ablate.model.transformer import Transformer
 from ablate.train.batches import goal, predict
 
 Check = Callable[[str], None]
-"""Told what comes next; may raise to stop."""
+"""Called with a line of text before each step of work, "" within one; may raise to stop."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Windows:
     ends: np.ndarray
     width: int
 
-    def rows(self, tokens: np.ndarray, chosen: slice, context: int) -> np.ndarray:
-        """The tokens of some windows and one before each, int64 [windows, context + 1]."""
-        rows = [tokens[end - context : end + 1] for end in self.ends[chosen]]
+    def rows(self, tokens: np.ndarray, windows: slice, context: int) -> np.ndarray:
+        """The tokens of `windows` and the one before each, int64 [windows, context + 1]."""
+        rows = [tokens[end - context : end + 1] for end in self.ends[windows]]
         return np.stack(rows).astype(np.int64)
 
 
@@ -44,12 +44,12 @@ class Scores:
     targets: np.ndarray
 
     def last(self, width: int) -> "Scores":
-        """The same of the last `width` positions alone."""
+        """The scores of the last `width` positions."""
         return Scores(self.nll[:, -width:], self.correct[:, -width:], self.targets[:, -width:])
 
     @property
     def scored(self) -> np.ndarray:
-        """Where something was to be predicted."""
+        """True where something was to be predicted, bool [windows, kept]."""
         return self.targets != IGNORED
 
     @property
@@ -68,7 +68,7 @@ class Scores:
         return float(values[self.scored].mean(dtype=np.float64)) if self.finite else None
 
     def share_of(self, token: int) -> float:
-        """How often a target is `token`."""
+        """The share of targets that are `token`, 0 to 1."""
         return float((self.targets[self.scored] == token).mean())
 
 
@@ -84,7 +84,7 @@ def score_windows(
 ) -> Scores:
     """Score the last `keep` positions of every window of `context` tokens.
 
-    One batch of logits is alive at a time, of at most `batch_tokens` tokens or of one window.
+    One batch of logits is held at a time, of at most `batch_tokens` tokens or of one window.
     """
     size = max(1, batch_tokens // context)
     parts: list[tuple[Tensor, Tensor]] = []
@@ -92,7 +92,7 @@ def score_windows(
     for first in range(0, len(layout.ends), size):
         check("")
         rows = layout.rows(task.corpus.validation, slice(first, first + size), context)
-        # A generator for each window hides the same tokens however windows are batched.
+        # A generator for each window, so that batching does not change which tokens are hidden.
         views = [
             task.view(row[None], layout.width, np.random.default_rng(first + index))
             for index, row in enumerate(rows)

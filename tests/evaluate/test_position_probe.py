@@ -12,7 +12,7 @@ from ablate.data.lm import LanguageModelling
 from ablate.data.mlm import MaskedLanguageModelling
 from ablate.data.tasks import CorpusTask
 from ablate.evaluate.position_probe import probe_positions, read_states, watched
-from ablate.evaluate.regression import Samples, Splits, judge, network, ridge
+from ablate.evaluate.regression import Samples, Splits, network, ridge, score
 from tests.data.test_tasks import corpus
 
 LENGTH = 20
@@ -91,7 +91,7 @@ def test_padding_is_not_probed_and_no_sequence_is_on_two_sides() -> None:
     assert np.bincount(states.sequences).tolist() == real[:96]
     splits = states.splits(0, states.sequences)
     fit, choose, judged = (
-        set(part.y.tolist()) for part in (splits.fit, splits.choose, splits.judge)
+        set(part.y.tolist()) for part in (splits.fit, splits.choose, splits.test)
     )
     assert fit.isdisjoint(choose | judged)
     assert choose.isdisjoint(judged)
@@ -134,5 +134,5 @@ def test_the_network_is_the_same_every_time_and_leaves_the_global_generator() ->
 
 def test_the_mean_scores_zero() -> None:
     y = torch.tensor([0.0, 4.0])
-    assert judge(y, torch.full((2,), 2.0)).r2 == 0
-    assert judge(y, torch.tensor([4.0, 0.0])).r2 == -3
+    assert score(y, torch.full((2,), 2.0)).r2 == 0
+    assert score(y, torch.tensor([4.0, 0.0])).r2 == -3
