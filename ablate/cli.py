@@ -112,6 +112,8 @@ VERBS: dict[str, Callable[[Sequence[str]], int]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code: 0, 1 a run failed, 2 a mistake, 130 interrupted."""
+    if arguments is None:
+        sys.argv[0] = "ablate"  # as run.log tells the command
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help", "help"):
         print(HELP)

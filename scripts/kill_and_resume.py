@@ -24,8 +24,8 @@ from typing import Any
 import torch
 
 from ablate.config.compose import Composer
-from ablate.run.execute import Order, execute
-from ablate.run.state import stamp
+from ablate.run.execute import execute
+from ablate.run.planned import PlannedRun, stamp
 from ablate.sweep.pool.launch import LOADED
 from ablate.sweep.pool.server import start_server
 from ablate.train.listeners import Curves
@@ -39,13 +39,13 @@ RUN = (
 OFTEN = 6  # kills of one run at most; then it may end
 
 
-def train(order: Order, crash: int | None) -> None:
+def train(planned: PlannedRun, crash: int | None) -> None:
     """Do the run in this process, up to the `crash`-th moment around a write."""
     torch.set_num_threads(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     if crash is not None:
         arm(crash)
-    execute(order, lambda order: [Curves(order.directory)], lambda: False)
+    execute(planned, [Curves(planned.directory)], lambda: False)
 
 
 def arm(crash: int) -> None:
@@ -81,9 +81,9 @@ def arm(crash: int) -> None:
     Path.replace = around(Path.replace)  # type: ignore[method-assign]
 
 
-def attempt(order: Order, crash: int | None, patience: float | None) -> int:
+def attempt(planned: PlannedRun, crash: int | None, patience: float | None) -> int:
     """One process on the run, killed after `patience` seconds at the latest; its exit code."""
-    process = multiprocessing.get_context("forkserver").Process(target=train, args=(order, crash))
+    process = multiprocessing.get_context("forkserver").Process(target=train, args=(planned, crash))
     process.start()
     process.join(patience)
     process.kill()
@@ -133,12 +133,12 @@ def main() -> int:
         with composer.session():
             config, identity = composer.one([*RUN, f"corpus.files={folder / 'words.txt'}"])
 
-        def order(name: str) -> Order:
-            return Order(config, identity, folder / name, stamp(folder / name))
+        def run(name: str) -> PlannedRun:
+            return PlannedRun(config, identity, folder / name, stamp=stamp(folder / name))
 
-        attempt(order("first"), None, None)  # fills the token cache
+        attempt(run("first"), None, None)  # fills the token cache
         began = time.monotonic()
-        attempt(order("whole"), None, None)
+        attempt(run("whole"), None, None)
         usual = time.monotonic() - began
         expected = remains(folder / "whole")
         assert expected["record"]["status"] == "done", expected["record"]
@@ -147,15 +147,15 @@ def main() -> int:
             name = f"round {round_}"
             for _ in range(OFTEN):
                 if draw.random() < 0.5:
-                    code, how = attempt(order(name), None, draw.uniform(0, usual)), 0
+                    code, how = attempt(run(name), None, draw.uniform(0, usual)), 0
                 else:
-                    code, how = attempt(order(name), draw.randint(1, 30), None), 1
+                    code, how = attempt(run(name), draw.randint(1, 30), None), 1
                 if code == 0:
                     break
                 assert code == -signal.SIGKILL, code
                 kills[list(kills)[how]] += 1
             else:
-                attempt(order(name), None, None)
+                attempt(run(name), None, None)
             different = differences(expected, remains(folder / name))
             assert not different, f"{name}, seed {options.seed}: {different[:5]} differ"
     words = ", ".join(f"{count} {how}" for how, count in kills.items())

@@ -135,7 +135,6 @@ def test_the_rooms_of_the_report_point_down_too(place: int) -> None:
     assert not wrong
 
 
-@pytest.mark.xfail(strict=False, reason="the rest of the move")
 def test_no_module_imports_itself_in_a_circle() -> None:
     graph = {}
     for path in files():

@@ -11,7 +11,6 @@ from ablate.config.catalogue import Catalogue
 from ablate.config.compose import Composer
 from ablate.config.schema import flatten
 from ablate.sweep.arguments import separate
-from ablate.sweep.command import names_sweeper
 from ablate.sweep.study_plan import StudyRuns
 from tests.conftest import TINY, Command
 
@@ -32,7 +31,7 @@ COMMANDS = re.findall(r"^    (?:.* )?ablate (run|check) ([^#\n]*)", README, re.M
 def test_every_run_and_check_in_the_readme_composes(verb: str, line: str) -> None:
     words = shlex.split(line)
     given = separate([word for word in words if not word.startswith("hydra/launcher=")])  # extras
-    if given.folders or names_sweeper(given):
+    if given.folders or given.names_sweeper:
         return  # has a test of its own
     composer = Composer()
     study = StudyRuns(given, composer) if given.study else None

@@ -17,40 +17,29 @@ from omegaconf import DictConfig
 
 from ablate.config.catalogue import COMPONENTS, config_folder
 from ablate.config.identity import Chosen, chosen_in
-from ablate.config.schema import resolved, typed
-from ablate.config.values import write
-
-
-def searchpath(folders: Sequence[Path]) -> list[str]:
-    """The override that makes Hydra look into the user's own folders, if there are any.
-
-    >>> searchpath([Path("/my, own")])
-    ["hydra.searchpath=['file:///my, own']"]
-    """
-    addresses = [f"file://{folder}" for folder in folders]
-    return [f"hydra.searchpath={write(addresses)}"] if folders else []
+from ablate.config.schema import typed, unresolved
 
 
 @dataclass(frozen=True)
 class Base:
-    """A config as Hydra composes it from choices, and what these are."""
+    """A config as Hydra composes it from choices, what these are, and Hydra's own settings."""
 
     config: DictConfig
     chosen: Chosen
+    hydra: dict[str, Any]
 
-    def with_values(self, values: Sequence[Override]) -> dict[str, Any]:
-        """The plain config once `values` are set; raises what Hydra and OmegaConf raise."""
+    def with_values(self, values: Sequence[Override]) -> DictConfig:
+        """The config once `values` are set; raises what Hydra and OmegaConf raise."""
         own = copy.deepcopy(self.config)
         # Hydra's own function, so that types are checked and converted as it does.
         ConfigLoaderImpl._apply_overrides_to_config(list(values), own)
-        return resolved(own)
+        return own
 
 
 class Bases:
     """The base configs over the shipped and the user's folders, each composed once."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        self._search = searchpath(folders)
         self._folders = [config_folder(), *folders]
         self._bases: dict[tuple[str, ...], Base] = {}
 
@@ -84,15 +73,17 @@ class Bases:
         rest = [override for override in choices if override not in apart]
         if len(apart) < 2 or any(override.package is not None for override in rest):
             whole = [str(override.input_line) for override in choices]
-            composed = compose("run", [*whole, *self._search], return_hydra_config=True)
-            return Base(typed(composed), chosen_in(composed))
+            composed = compose("run", whole, return_hydra_config=True)
+            return Base(typed(composed), chosen_in(composed), unresolved(composed.hydra))
         base = self.of(rest)
         config, chosen = copy.deepcopy(base.config), dict(base.chosen.choices)
+        hydra = copy.deepcopy(base.hydra)
         for override in apart:
             group = override.key_or_group
             alone = self.of([*rest, override])
             config[group], chosen[group] = alone.config[group], alone.chosen.choices[group]
-        return Base(config, Chosen(chosen, base.chosen.nested))
+            hydra["runtime"]["choices"][group] = alone.hydra["runtime"]["choices"][group]
+        return Base(config, Chosen(chosen, base.chosen.nested), hydra)
 
     def _is_apart(self, override: Override) -> bool:
         """Whether an override chooses a file that says nothing of other groups."""

@@ -1,14 +1,19 @@
 """From a command line to checked, composed configs, with errors in words before anything runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 from hydra import initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import create_config_search_path
+from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
@@ -19,7 +24,7 @@ from ablate.config.bases import Bases
 from ablate.config.catalogue import COMPONENTS, Catalogue, config_folder, nearest
 from ablate.config.identity import Identity, identify, named
 from ablate.config.mistakes import Mistakes
-from ablate.config.schema import RunConfig, check_ranges, plain
+from ablate.config.schema import RunConfig, check_ranges, plain, resolved, unresolved
 from ablate.errors import UserError
 
 OWN_CHOICE = " A choice of your own needs --config-dir DIR, with DIR/{group}/{name}.yaml in it."
@@ -46,6 +51,29 @@ def check_values(override: Override) -> None:
         ) from error
     if count == 0:
         raise UserError(f"{override.input_line}: no value lies in this range")
+
+
+def hydra_settings(
+    settings: Mapping[str, Any], overrides: Sequence[Override], *, of_many: bool
+) -> dict[str, Any]:
+    """Hydra's own settings of a base, completed by what it adds for the overrides of a run."""
+    own = [str(o.input_line) for o in overrides if o.is_hydra_override()]
+    task = [str(o.input_line) for o in overrides if not o.is_hydra_override()]
+    return {
+        **settings,
+        "mode": "MULTIRUN" if of_many else "RUN",
+        "overrides": {"hydra": own if of_many else [*own, "hydra.mode=RUN"], "task": task},
+        "job": {**settings["job"], "override_dirname": ",".join(sorted(task))},
+    }
+
+
+@dataclass(frozen=True)
+class Composition:
+    """One run in plain data: its config, its names and what .hydra/ is to hold, by file name."""
+
+    config: dict[str, Any]
+    identity: Identity
+    files: dict[str, Any]
 
 
 class Composer:
@@ -92,22 +120,39 @@ class Composer:
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        """Hydra's global state, needed around `one`."""
+        """Hydra's global state, needed around `one` and `whole`."""
         with initialize_config_dir(str(config_folder()), job_name="ablate", version_base="1.3"):
+            if self.folders:  # found as Hydra finds a --config-dir
+                search = create_config_search_path(str(config_folder()))
+                for folder in self.folders:
+                    search.prepend("command-line", f"file://{folder}", SearchPathQuery("schema"))
+                GlobalHydra.instance().clear()
+                Hydra.create_main_hydra2("ablate", search)
             yield
 
     def one(self, job: Sequence[str]) -> tuple[dict[str, Any], Identity]:
         """Compose one run: its config in plain data, and its identity."""
+        composition = self.whole(job)
+        return composition.config, composition.identity
+
+    def whole(self, job: Sequence[str], *, of_many: bool = False) -> Composition:
+        """Compose one run, perhaps one of many, with what Hydra writes down of it."""
+        parsed = [self._parse(text) for text in job]
         try:
-            base = self._bases.of([o for o in map(self._parse, job) if not self._bases.is_value(o)])
-            values = [o for o in map(self._parse, job) if self._bases.is_value(o)]
-            config = base.with_values(values)
+            base = self._bases.of([o for o in parsed if not self._bases.is_value(o)])
+            composed = base.with_values([o for o in parsed if self._bases.is_value(o)])
+            config = resolved(composed)
         except (HydraException, OmegaConfBaseException, ValueError) as error:
             raise UserError(self.mistakes.explain(error, job)) from error
         except yaml.YAMLError as error:
             raise UserError(f"not YAML: {' '.join(str(error).split())}") from error
         check_ranges(config)
-        return config, named(config, base.chosen, self.catalogue)
+        files = {
+            "config": unresolved(composed),
+            "hydra": {"hydra": hydra_settings(base.hydra, parsed, of_many=of_many)},
+            "overrides": list(job),
+        }
+        return Composition(config, named(config, base.chosen, self.catalogue), files)
 
     def _parse(self, text: str) -> Override:
         if text not in self._read:

@@ -193,6 +193,13 @@ def resolved(config: DictConfig) -> dict[str, Any]:
     return {str(k): v for k, v in content.items()}
 
 
+def unresolved(config: DictConfig) -> dict[str, Any]:
+    """The same with interpolations as they were written, and `???` where a value is missing."""
+    content = OmegaConf.to_container(config, resolve=False, enum_to_str=True)
+    assert isinstance(content, dict)
+    return {str(k): v for k, v in content.items()}
+
+
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested keys joined by dots.
 

@@ -4,7 +4,6 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,14 @@ import yaml
 import ablate
 from ablate.build import build, build_corpus
 from ablate.check.checks import unread, warnings
-from ablate.config.identity import Identity
 from ablate.errors import UserError, in_a_line
 from ablate.evaluate.trained import measure_trained
 from ablate.judge.diagnosis import diagnose
 from ablate.record import record
 from ablate.record.lock import hold
+from ablate.run.hydra_files import write_hydra_files
+from ablate.run.planned import PlannedRun, ended_since
 from ablate.run.recording import describe, finish, first_record, measure_training
-from ablate.run.state import Stamp, ended_since
 from ablate.run.trainer import make_trainer
 from ablate.train import checkpoints
 from ablate.train.distributed import Processes, alone
@@ -34,20 +33,9 @@ HALF_WRITTEN = (".checkpoint.pt.*", ".record.json.*", "curves.jsonl.partial")
 """What a process that was killed while it wrote leaves behind."""
 
 
-@dataclass(frozen=True)
-class Order:
-    """What to run and where."""
-
-    config: dict[str, Any]
-    identity: Identity
-    directory: Path
-    stamp: Stamp = None
-    """Of the record when it was decided to run; None where there was none."""
-
-
 def execute(
-    order: Order,
-    listeners: Callable[[Order], Sequence[Listener]],
+    planned: PlannedRun,
+    listeners: Sequence[Listener],
     stop: Callable[[], bool],
     join: Callable[[torch.device], Processes] = alone,
 ) -> dict[str, Any]:
@@ -56,31 +44,33 @@ def execute(
     Whatever ends the run ends in the record: a failure is caught, its traceback goes to run.log
     and the record says `failed`. Raises Stopped after recording `interrupted` when `stop` becomes
     true, and lock.Busy where another process has the directory. What another process has ended
-    since the run was ordered is not done again. `join` brings in the processes that do it together.
+    since the run was planned is not done again. `join` brings in the processes that do it together.
     """
-    directory = order.directory
+    directory = planned.directory
     directory.mkdir(parents=True, exist_ok=True)
     with hold(directory), logged(directory) as log:
         before, _ = record.read(directory)
-        if before and ended_since(directory, order.stamp):
+        if before and ended_since(directory, planned.stamp):
             return before
+        if planned.hydra_files:
+            write_hydra_files(directory, planned.hydra_files)
         clear(directory, HALF_WRITTEN)
-        if order.config["rerun"]:
+        if planned.config["rerun"]:
             clear(directory, OWN_FILES)
             before = None
-        result = first_record(order.config, order.identity)
+        result = first_record(planned.config, planned.identity)
         if before and before["corpus"]["sha256"]:
             result["corpus"] = before["corpus"]
         if before:  # what is there took its time, and this goes on from it
             result["timing"]["total_seconds"] = before["timing"]["total_seconds"]
         if before and "evaluations" in before:
             result["evaluations"] = before["evaluations"]
-        told = Told(listeners(order), log, stop)
+        told = Told(listeners, log, stop)
         try:
             record.write(directory, result)
-            text = yaml.safe_dump(order.config, sort_keys=False, allow_unicode=True)
+            text = yaml.safe_dump(planned.config, sort_keys=False, allow_unicode=True)
             (directory / "config.yaml").write_text(text, encoding="utf-8")
-            train_and_measure(order, result, told, join)
+            train_and_measure(planned, result, told, join)
         except (Stopped, KeyboardInterrupt):
             finish(result, "interrupted", None)
             raise
@@ -134,35 +124,35 @@ class Told:
 
 
 def train_and_measure(
-    order: Order,
+    planned: PlannedRun,
     result: dict[str, Any],
     told: Told,
     join: Callable[[torch.device], Processes],
 ) -> None:
     """Build, train and evaluate; fills `result` with whatever was reached."""
-    config = order.config
+    config = planned.config
     if config["threads"]:
         torch.set_num_threads(config["threads"])
     corpus = build_corpus(config, progress=told.message)
     bench = build(config, corpus)
     source = bench.task.source
     begun_with = (result["corpus"] or {}).get("sha256", source.sha256)
-    if begun_with != source.sha256 and (order.directory / checkpoints.NAME).exists():
+    if begun_with != source.sha256 and (planned.directory / checkpoints.NAME).exists():
         raise UserError(
             f"{source.name} is no longer what this run began with; "
             "bring it back, or rerun=true begins anew"
         )
     describe(result, bench, config)
-    suspicions = [] if (order.directory / checkpoints.NAME).exists() else warnings(bench)
+    suspicions = [] if (planned.directory / checkpoints.NAME).exists() else warnings(bench)
     processes = join(bench.model.embedding.weight.device)
     result["environment"]["processes"] = processes.size
-    trainer = make_trainer(bench, config, order.directory, told.listeners, told.stop, processes)
+    trainer = make_trainer(bench, config, planned.directory, told.listeners, told.stop, processes)
     resumed_at = trainer.restore()
-    record.write(order.directory, result)
+    record.write(planned.directory, result)
     told.start(result, resumed_at)
     if not resumed_at:
         told.warn(suspicions)
-        told.warn(unread(bench, order.identity.choices))
+        told.warn(unread(bench, planned.identity.choices))
         told.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
     try:
         finite = trainer.train()
@@ -175,7 +165,7 @@ def train_and_measure(
         measure_training(result, trainer.progress, config)
     if processes.spread.sharded:  # the whole model, of which this process had a share
         bench = build(config, corpus)
-        bench.model.load_state_dict((checkpoints.load(order.directory) or {})["model"])
+        bench.model.load_state_dict((checkpoints.load(planned.directory) or {})["model"])
     result |= measure_trained(bench, config, told.message)
     diverged = not finite or result["label"] == "diverged"
     finish(result, "diverged" if diverged else "done", None)

@@ -1,36 +1,19 @@
 """The .hydra folder of a run that Hydra itself did not start."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from hydra import compose, initialize_config_dir
-from hydra.types import RunMode
-from omegaconf import OmegaConf, open_dict
-
-from ablate.config.bases import searchpath
-from ablate.config.catalogue import config_folder
-from ablate.config.compose import register
+from omegaconf import OmegaConf
 
 
-def write_hydra_files(directory: Path, overrides: Sequence[str], folders: Sequence[Path]) -> None:
-    """Write config.yaml, hydra.yaml and overrides.yaml into `directory`/.hydra as Hydra does.
-
-    `folders` are the user's own config folders. Raises OSError.
-    """
-    register()
-    with initialize_config_dir(str(config_folder()), job_name="ablate", version_base="1.3"):
-        whole = compose("run", [*overrides, *searchpath(folders)], return_hydra_config=True)
-    with open_dict(whole):
-        hydra = whole.pop("hydra")
-    OmegaConf.set_readonly(hydra, False)
-    with open_dict(hydra):
-        hydra.mode = RunMode.MULTIRUN
-        hydra.runtime.output_dir = str(directory.absolute())
+def write_hydra_files(directory: Path, files: Mapping[str, Any]) -> None:
+    """Write `files`, plain data by name, into `directory`/.hydra as Hydra does; raises OSError."""
+    hydra = files["hydra"]["hydra"]
+    runtime = {**hydra["runtime"], "output_dir": str(directory)}
     folder = directory / ".hydra"
     folder.mkdir(exist_ok=True)
-    for name, content in (
-        ("config", whole),
-        ("hydra", OmegaConf.create({"hydra": hydra})),
-        ("overrides", OmegaConf.create(list(overrides))),
-    ):
-        (folder / f"{name}.yaml").write_text(OmegaConf.to_yaml(content), encoding="utf-8")
+    for name, content in {**files, "hydra": {"hydra": {**hydra, "runtime": runtime}}}.items():
+        (folder / f"{name}.yaml").write_text(
+            OmegaConf.to_yaml(OmegaConf.create(content)), encoding="utf-8"
+        )

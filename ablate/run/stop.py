@@ -4,7 +4,9 @@ import signal
 from types import FrameType
 from typing import Any
 
-from ablate.run.state import STOPPING, say
+from ablate.shell.stderr import say
+
+STOPPING = "Stopping after this step, with a checkpoint; once more stops at once."
 
 
 class Stop:

@@ -1,4 +1,4 @@
-"""A stderr whose loss loses no run: its reader may go, its terminal close, its disk be full."""
+"""Stderr, whose loss loses no run: its reader may go, its terminal close, its disk be full."""
 
 import contextlib
 import errno
@@ -45,3 +45,8 @@ def endure() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stderr is sys.__stderr__:  # and not that of a test
         sys.stderr = Enduring(2, sys.stderr.encoding if sys.stderr else "utf-8")
+
+
+def say(text: str) -> None:
+    """A line on stderr at once, for the person at the terminal."""
+    print(text, file=sys.stderr, flush=True)

@@ -57,6 +57,22 @@ class Arguments:
         """A question that Hydra answers without running anything."""
         return any(name in ("--cfg", "--info") for name, _ in self.flags)
 
+    @property
+    def sets_hydra(self) -> bool:
+        """Whether anything of Hydra itself is set, which then does the runs."""
+        return any(map(is_hydras, self.overrides))
+
+    @property
+    def names_launcher(self) -> bool:
+        """Whether a launcher of Hydra is to do the runs, or a study whose runs are no product."""
+        named = any(word.startswith("hydra/launcher=") for word in self.overrides)
+        return self.study is not None or named
+
+    @property
+    def names_sweeper(self) -> bool:
+        """Whether a sweeper of Hydra is to choose the runs."""
+        return any(word.startswith("hydra/sweeper=") for word in self.overrides)
+
     def for_hydra(self) -> list[str]:
         """The same line with flags first, as Hydra's parser needs it."""
         drop = ("--multirun",) if self.asks_hydra else ()

@@ -7,7 +7,7 @@ import ablate
 from ablate.errors import UserError
 from ablate.record import record
 from ablate.record.version import git_version
-from ablate.run.state import FINISHED
+from ablate.run.planned import FINISHED
 from ablate.sweep.plan import PlannedRun
 
 

@@ -15,12 +15,11 @@ from hydra.errors import HydraException
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, RunMode
 
-from ablate.config.bases import searchpath
 from ablate.config.compose import Composer
 from ablate.config.mistakes import EXTRAS
 from ablate.errors import UserError, in_a_line
 from ablate.record import lock
-from ablate.run.state import say
+from ablate.shell.stderr import say
 from ablate.sweep.arguments import is_hydras
 from ablate.sweep.plan import PlannedRun
 from ablate.sweep.remote import here
@@ -63,7 +62,7 @@ def make_launcher(first: PlannedRun, composer: Composer, stop: Callable[[], bool
     assert hydra is not None
     config = hydra.compose_config(
         config_name="run",
-        overrides=[*first.overrides, *searchpath(composer.folders)],
+        overrides=first.overrides,
         run_mode=RunMode.MULTIRUN,
         with_log_configuration=False,
     )

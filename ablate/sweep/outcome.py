@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ablate.record import lock, record
-from ablate.run.state import say
 from ablate.run.summary import duration
+from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
 from ablate.sweep.plan import PlannedRun
 

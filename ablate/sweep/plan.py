@@ -6,28 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ablate.config.compose import Composer
-from ablate.config.identity import Identity
 from ablate.errors import UserError
-from ablate.run.state import is_wanted, say, status_on_disk
+from ablate.run.planned import PlannedRun
+from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
-
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """A checked run that has not started yet."""
-
-    overrides: list[str]
-    config: dict[str, Any]
-    identity: Identity
-    directory: Path
-
-    def status(self) -> str | None:
-        """The status on disk, None without a readable record."""
-        return status_on_disk(self.directory)
-
-    def wanted(self) -> bool:
-        """Whether there is still something to do."""
-        return is_wanted(self.status(), self.config)
 
 
 @dataclass(frozen=True)
@@ -40,7 +22,7 @@ class Product:
     def plan(self) -> list[PlannedRun]:
         """Compose and check every run; equal runs appear once."""
         jobs = self.composer.jobs(self.given.overrides, sweep=self.given.multirun)
-        return compose_all(jobs, self.composer)
+        return compose_all(jobs, self.composer, of_many=self.given.multirun)
 
     def settle(self, plan: list[PlannedRun]) -> list[PlannedRun]:
         """Raise UserError for a run whose objects cannot be made, before any folder is."""
@@ -49,15 +31,30 @@ class Product:
         return plan
 
 
-def compose_all(jobs: Sequence[list[str]], composer: Composer) -> list[PlannedRun]:
+def compose_all(
+    jobs: Sequence[list[str]], composer: Composer, *, of_many: bool = True
+) -> list[PlannedRun]:
     """Compose and check runs; equal ones appear once."""
     plan: dict[Path, PlannedRun] = {}
     with composer.session():
         for job in jobs:
-            config, identity = composer.one(job)
-            directory = Path(config["outputs"]) / config["study"] / identity.name
-            plan.setdefault(directory, PlannedRun(job, config, identity, directory))
+            planned = PlannedRun.of(composer.whole(job, of_many=of_many))
+            plan.setdefault(planned.directory, planned)
     return list(plan.values())
+
+
+def refuse_time_limit(plan: Sequence[PlannedRun]) -> None:
+    """Raise UserError where a run has a time limit, which a launcher of Hydra would not heed."""
+    if is_timed(plan):
+        raise UserError(
+            "run.timeout: only ablate's own launcher heeds it; with hydra settings use the "
+            "time limit of the launcher, such as hydra.launcher.timeout_min"
+        )
+
+
+def is_timed(plan: Sequence[PlannedRun]) -> bool:
+    """Whether any run has a time limit."""
+    return any(planned.config["run"]["timeout"] is not None for planned in plan)
 
 
 def refused(plan: Sequence[PlannedRun]) -> Iterator[tuple[str, UserError]]:

@@ -27,8 +27,8 @@ class RemoteJob:
 
     def __call__(self, config: DictConfig) -> float | None:
         """Do the run; None where its worker was asked to stop, which its record then says."""
-        from ablate.run.job import job
         from ablate.run.stop import Stop
+        from ablate.sweep.by_hydra import job
 
         if self.stop:  # the launcher did not send it anywhere
             return job(config, self.stop, None)

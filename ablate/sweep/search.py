@@ -17,11 +17,11 @@ from ablate.config.compose import Composer
 from ablate.config.values import brief
 from ablate.errors import UserError
 from ablate.record import record
-from ablate.run.state import say
 from ablate.run.stop import Stop
+from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
-from ablate.sweep.command import hand_to_hydra, is_pooled, names_launcher
-from ablate.sweep.plan import compose_all, refused
+from ablate.sweep.by_hydra import hand_to_hydra, job
+from ablate.sweep.plan import compose_all, refuse_time_limit, refused
 from ablate.sweep.remote import here
 
 SHOWN = 5
@@ -41,8 +41,6 @@ class Trials:
 
         The bound keeps a sweeper that models the scores from being led by one that blew up.
         """
-        from ablate.run.job import job
-
         value = job(config, self.stop, None)
         found, problem = record.read(Path(HydraConfig.get().runtime.output_dir))
         status = found["status"] if found else str(problem)
@@ -66,13 +64,13 @@ def search(given: Arguments, composer: Composer) -> int:
     """Check what can be checked, let the sweeper run, and tell what was best; the exit code."""
     check_sweeper(given)
     plan = compose_all(composer.jobs(corners(given.overrides), sweep=True), composer)
-    is_pooled(given, plan)  # refuses run.timeout, which no sweeper of Hydra heeds
+    refuse_time_limit(plan)
     for _, error in refused(plan):
         raise error
     trials = Trials(Stop(), given.overrides)
     with trials.stop:
         try:
-            hand_to_hydra(given, here(trials.stop) if names_launcher(given) else trials)
+            hand_to_hydra(given, here(trials.stop) if given.names_launcher else trials)
         except KeyboardInterrupt:
             trials.stop.asked = True
         except HydraException as error:

@@ -11,7 +11,7 @@ from ablate.config.catalogue import nearest
 from ablate.config.compose import Composer
 from ablate.config.schema import flatten
 from ablate.errors import UserError
-from ablate.run.state import say
+from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
 from ablate.sweep.plan import PlannedRun, compose_all, refused
 from ablate.sweep.study import Study, find, read

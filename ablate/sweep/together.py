@@ -11,17 +11,14 @@ import torch
 from ablate.build import build, build_corpus, pick_device
 from ablate.config.compose import Composer
 from ablate.errors import UserError, in_a_line
-from ablate.record.lock import Busy
-from ablate.run.execute import Order, execute
-from ablate.run.hydra_files import write_hydra_files
-from ablate.run.job import listeners
-from ablate.run.state import say, stamp
+from ablate.run.foreground import run_in_foreground
+from ablate.run.planned import PlannedRun
 from ablate.run.stop import Stop
 from ablate.run.trainer import make_trainer
 from ablate.sweep import command
-from ablate.sweep.arguments import Arguments, separate
+from ablate.sweep.arguments import separate
 from ablate.sweep.outcome import summarise
-from ablate.sweep.plan import PlannedRun, Product
+from ablate.sweep.plan import Product
 from ablate.train.distributed import Processes, Several, Spread
 from ablate.train.loop import Stopped
 from ablate.train.meeting import Failed, Meeting
@@ -44,18 +41,20 @@ def lead(arguments: Sequence[str], meeting: Meeting) -> int:
         asked_for = Product(given, Composer(given.folders))
         planned = the_run(asked_for, meeting.size)
         if not planned.wanted():
-            return command.already_done([planned], given)
+            return command.already_done([planned])
         asked_for.settle([planned])
         take_device(planned.config["device"])
         decision = {"config": planned.config, "directory": str(planned.directory)}
     finally:
         meeting.decide(decision)
     with Stop("Stopping after this step, with a checkpoint.", patient=True) as asked:
+
+        def join(device: torch.device) -> Processes:
+            return begin(planned.config, device, meeting, asked)
+
         try:
-            run(planned, given, meeting, asked)
-        except Busy as busy:
-            say(f"{planned.identity.name}: left alone, {busy}")
-        except (Stopped, KeyboardInterrupt):
+            run_in_foreground(planned, asked, join=join)
+        except KeyboardInterrupt:
             pass  # its record says so
         finally:
             meeting.fail("it ended")  # releases whoever still waits for it
@@ -99,19 +98,6 @@ def take_device(name: str) -> None:
         if wanted > here:
             raise UserError(f"device={name}: {wanted} processes here, but {here} CUDA devices")
         torch.cuda.set_device(local)
-
-
-def run(planned: PlannedRun, given: Arguments, meeting: Meeting, asked: Stop) -> None:
-    """The first process's part, which is all of `ablate run` but the others' rows."""
-    config, directory = planned.config, planned.directory
-    order = Order(config, planned.identity, directory, stamp(directory))
-
-    def join(device: torch.device) -> Processes:
-        return begin(config, device, meeting, asked)
-
-    directory.mkdir(parents=True, exist_ok=True)
-    write_hydra_files(directory, planned.overrides, given.folders)
-    execute(order, lambda order: listeners(order, brief=False), asked, join)
 
 
 def begin(

@@ -11,6 +11,7 @@ from check_parts import SMALL
 from ablate import cli
 from ablate.config.compose import Composer
 from ablate.run import execute as run
+from ablate.run.planned import PlannedRun
 from ablate.train.listeners import Listener
 from tests.conftest import later_wins
 
@@ -184,8 +185,8 @@ def do_run(directory: Path, words: Path) -> tuple[dict[str, Any], list[str]]:
     ]
     with composer.session():
         config, identity = composer.one(overrides)
-    order = run.Order(config, identity, directory)
-    return run.execute(order, lambda order: [told], lambda: False), told.texts
+    planned = PlannedRun(config, identity, directory)
+    return run.execute(planned, [told], lambda: False), told.texts
 
 
 def test_a_run_is_the_same_with_its_warnings_and_without(

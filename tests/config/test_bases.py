@@ -1,6 +1,6 @@
 """Setting single values on a kept base gives what Hydra composes anew."""
 
-from pathlib import Path
+from typing import Any
 
 from hydra import compose
 from hydra.errors import HydraException
@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf.errors import OmegaConfBaseException
 
-from ablate.config.bases import searchpath
 from ablate.config.compose import Composer
 from ablate.config.identity import identify
-from ablate.config.schema import check_ranges, plain
+from ablate.config.schema import check_ranges, plain, unresolved
 from ablate.errors import UserError
 
 CHOICES = {
@@ -50,31 +49,38 @@ overrides = st.lists(
 COMPOSER = Composer()
 
 
-def by_hydra(composer: Composer, job: list[str], folders: tuple[Path, ...] = ()) -> object:
-    """Config and names as Hydra alone makes them, or the words for its error."""
-    with composer.session():
+def by_hydra(job: list[str]) -> object:
+    """Config, names and settings as Hydra alone makes them, or the words for its error."""
+    with COMPOSER.session():
         try:
-            whole = compose("run", [*job, *searchpath(folders)], return_hydra_config=True)
+            whole = compose("run", job, return_hydra_config=True)
             config = plain(whole)
             check_ranges(config)
         except (HydraException, OmegaConfBaseException, ValueError) as error:
-            return composer.mistakes.explain(error, job)
+            return COMPOSER.mistakes.explain(error, job)
         except UserError as error:
             return str(error)
-        return list(config.items()), identify(whole, config)
+        return list(config.items()), identify(whole, config), told(unresolved(whole.hydra))
 
 
-def by_base(composer: Composer, job: list[str]) -> object:
-    with composer.session():
+def by_base(job: list[str]) -> object:
+    with COMPOSER.session():
         try:
-            config, identity = composer.one(job)
+            composition = COMPOSER.whole(job, of_many=True)
         except UserError as error:
             return str(error)
-    return list(config.items()), identity
+    settings = told(composition.files["hydra"]["hydra"])
+    return list(composition.config.items()), composition.identity, settings
+
+
+def told(hydra: dict[str, Any]) -> object:
+    """What Hydra notes of the overrides and choices of a run."""
+    choices = list(hydra["runtime"]["choices"].items())
+    return choices, hydra["overrides"], hydra["job"]["override_dirname"], hydra["verbose"]
 
 
 @given(job=overrides)
 @settings(max_examples=20, deadline=None, derandomize=True)
 def test_a_base_with_values_is_what_hydra_composes(job: list[str]) -> None:
     # As text, since nan is not equal to itself.
-    assert repr(by_base(COMPOSER, job)) == repr(by_hydra(COMPOSER, job))
+    assert repr(by_base(job)) == repr(by_hydra(job))

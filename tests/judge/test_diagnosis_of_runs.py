@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ablate.config.compose import Composer
-from ablate.run.execute import Order, execute
+from ablate.run.execute import execute
+from ablate.run.planned import PlannedRun
 from tests.conftest import later_wins
 
 SMALL = (
@@ -42,7 +43,7 @@ def run(folder: Path, text: Path, *overrides: str, choices: tuple[Path, ...] = (
     words = later_wins(*SMALL, f"corpus.files={text}", *overrides)
     with composer.session():
         config, identity = composer.one(words)
-    return execute(Order(config, identity, folder / identity.name), lambda _: [], lambda: False)
+    return execute(PlannedRun(config, identity, folder / identity.name), [], lambda: False)
 
 
 def named(record: dict[str, Any]) -> list[str]:

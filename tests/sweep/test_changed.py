@@ -10,9 +10,10 @@ from ablate.config.catalogue import config_folder
 from ablate.config.compose import Composer
 from ablate.data.store import fingerprint
 from ablate.record import record
+from ablate.run.planned import PlannedRun
 from ablate.sweep import changed
 from ablate.sweep.arguments import separate
-from ablate.sweep.plan import PlannedRun, Product
+from ablate.sweep.plan import Product
 from tests.conftest import Command
 
 GIT = "0123456789ab"

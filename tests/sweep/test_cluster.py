@@ -19,9 +19,10 @@ from ablate.cli import main
 from ablate.config.compose import Composer
 from ablate.errors import UserError
 from ablate.record import record
+from ablate.run.planned import PlannedRun
 from ablate.sweep import cluster, remote
 from ablate.sweep.arguments import separate
-from ablate.sweep.plan import PlannedRun, Product
+from ablate.sweep.plan import Product
 from tests.conftest import TINY, Command, later_wins
 
 RUN = (*TINY, "log.every=4", "evaluate.windows=4", "evaluate.batches=2", "threads=1")

@@ -11,9 +11,10 @@ from ablate.config.catalogue import STUDIES, Catalogue
 from ablate.config.compose import Composer
 from ablate.errors import UserError
 from ablate.record import record
+from ablate.run.planned import PlannedRun
 from ablate.sweep import study_plan
 from ablate.sweep.arguments import separate
-from ablate.sweep.plan import PlannedRun, Product
+from ablate.sweep.plan import Product
 from ablate.sweep.study import read
 from ablate.sweep.study_plan import StudyRuns
 from tests.conftest import TINY

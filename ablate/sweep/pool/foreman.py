@@ -2,13 +2,13 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ablate.record import lock, record
-from ablate.run.state import FINISHED, STOPPING, Stamp, ended_since, stamp
+from ablate.run.planned import FINISHED, PlannedRun, Stamp, ended_since, stamp
+from ablate.run.stop import STOPPING
 from ablate.run.summary import brief_lines
-from ablate.sweep.plan import PlannedRun
 from ablate.sweep.pool.events import HeldElsewhere, Unrecorded
 from ablate.sweep.pool.live import Lines, LiveTable
 from ablate.sweep.pool.processes import KILLED, Ear, Job
@@ -20,19 +20,17 @@ LOOK_AGAIN = 0.5  # seconds between two looks at runs that other processes do
 class Foreman(Ear):
     """Keeps the books of a sweep: rows for the display, records of the dead, runs of others.
 
-    `stamps` are those of the records before the sweep. `unrecorded` has the reason for each run
-    that failed without a record of it.
+    `unrecorded` has the reason for each run that failed without a record of it.
     """
 
     def __init__(
         self,
         wanted: Sequence[PlannedRun],
-        stamps: Mapping[str, Stamp],
         rows: RunRows,
         shown: Lines | LiveTable,
     ) -> None:
         self.by_name = {planned.identity.name: planned for planned in wanted}
-        self.stamps, self.rows, self.shown = stamps, rows, shown
+        self.rows, self.shown = rows, shown
         self.unrecorded: dict[str, str] = {}
         self._fresh, self._elsewhere = list(wanted), list[PlannedRun]()
         self._last: dict[str, Any] = {}
@@ -55,7 +53,7 @@ class Foreman(Ear):
 
     def may_begin(self, planned: PlannedRun) -> bool:
         """Whether a run is still to be done, and no other process is at work on it."""
-        if ended_since(planned.directory, self.stamps[planned.identity.name]):
+        if ended_since(planned.directory, planned.stamp):
             self._close(planned, "by another process: ")
             return False
         if lock.is_held(planned.directory):

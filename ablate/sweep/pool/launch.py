@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ablate.run.state import Stamp, stamp
-from ablate.sweep.plan import PlannedRun
+from ablate.run.planned import PlannedRun
 from ablate.sweep.pool.foreman import Foreman
 from ablate.sweep.pool.live import display
 from ablate.sweep.pool.processes import Job, Pool
@@ -30,9 +29,7 @@ def warm_up() -> None:
     start_server(list(LOADED))
 
 
-def launch(
-    plan: Sequence[PlannedRun], folders: Sequence[Path], stop: Callable[[], bool]
-) -> dict[str, str]:
+def launch(plan: Sequence[PlannedRun], stop: Callable[[], bool]) -> dict[str, str]:
     """Do what is wanted of a plan; what failed and could not be recorded, by name, with the reason.
 
     Raises OSError where a study's folder cannot be written and KeyboardInterrupt where the user
@@ -40,20 +37,19 @@ def launch(
     """
     from ablate.sweep.pool.worker import work
 
-    stamps = {planned.identity.name: stamp(planned.directory) for planned in plan}
     wanted = [planned for planned in plan if planned.wanted()]
     for study in sorted({planned.directory.parent for planned in wanted}):
         check_writable(study)
     size, threads = shares(plan)
     rows = RunRows([planned.identity.name for planned in wanted], size)
     shown = display(rows)
-    foreman = Foreman(wanted, stamps, rows, shown)
+    foreman = Foreman(wanted, rows, shown)
     pool = Pool(work, size, foreman, stop)
 
     def jobs(batch: Sequence[PlannedRun]) -> Iterator[Job]:
         for planned in batch:
             if foreman.may_begin(planned):
-                yield job(planned, threads, folders, stamps[planned.identity.name])
+                yield job(planned, threads)
 
     shown.open()
     try:
@@ -64,15 +60,12 @@ def launch(
     return foreman.unrecorded
 
 
-def job(planned: PlannedRun, threads: int, folders: Sequence[Path], before: Stamp) -> Job:
+def job(planned: PlannedRun, threads: int) -> Job:
     """A planned run as the pool takes it."""
-    from ablate.run.execute import Order
     from ablate.sweep.pool.worker import Assignment
 
-    # A user's class may go to another folder.
-    order = Order(planned.config, planned.identity, planned.directory.absolute(), before)
-    given = Assignment(order, planned.config["threads"] or threads, planned.overrides, folders)
-    return Job(planned.identity.name, given, planned.config["run"]["timeout"])
+    assignment = Assignment(planned.anywhere(), planned.config["threads"] or threads)
+    return Job(planned.identity.name, assignment, planned.config["run"]["timeout"])
 
 
 def check_writable(folder: Path) -> None:

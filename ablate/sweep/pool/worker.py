@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing import connection, parent_process
 from multiprocessing.connection import Connection
@@ -19,26 +18,24 @@ import torch
 from ablate.build import pick_device
 from ablate.errors import in_a_line
 from ablate.record import lock
-from ablate.run.execute import Order, execute
-from ablate.run.hydra_files import write_hydra_files
+from ablate.run.execute import execute
+from ablate.run.planned import PlannedRun
 from ablate.run.tensorboard import TensorBoard
 from ablate.sweep.pool.events import LONGEST, HeldElsewhere, Sender, Unrecorded
 from ablate.sweep.pool.processes import GRACE
-from ablate.train.listeners import Curves, Listener
+from ablate.train.listeners import Curves
 from ablate.train.loop import Stopped
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A run for a process: what, with how many threads, and how it was composed."""
+    """A run for a process, and with how many threads."""
 
-    order: Order
+    planned: PlannedRun
     threads: int
-    overrides: Sequence[str]
-    folders: Sequence[Path]
 
 
-def work(given: Assignment, seat: int, pipe: Connection) -> None:
+def work(assignment: Assignment, seat: int, pipe: Connection) -> None:
     """Do a run; its record says what came of it, and events go into the pipe as long as it lasts.
 
     SIGTERM stops it after the step that it is at, and so does the end of the parent.
@@ -56,14 +53,14 @@ def work(given: Assignment, seat: int, pipe: Connection) -> None:
         with contextlib.suppress(OSError):  # the parent may be gone
             pipe.send(event)
 
-    directory = given.order.directory
+    planned, directory = assignment.planned, assignment.planned.directory
+    listeners = [Curves(directory), TensorBoard(directory), Sender(send)]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         print_to(directory / "run.log")
-        torch.set_num_threads(given.threads)
-        take_device(given.order.config["device"], seat)
-        write_hydra_files(directory, given.overrides, given.folders)
-        execute(given.order, lambda order: listeners(order, Sender(send)), stop)
+        torch.set_num_threads(assignment.threads)
+        take_device(planned.config["device"], seat)
+        execute(planned, listeners, stop)
     except lock.Busy as busy:
         send(HeldElsewhere(str(busy)))
     except (Stopped, KeyboardInterrupt):
@@ -109,8 +106,3 @@ def take_device(name: str, seat: int) -> None:
     device = pick_device(name)
     if device.type == "cuda" and device.index is None:
         torch.cuda.set_device(seat % torch.cuda.device_count())
-
-
-def listeners(order: Order, sender: Sender) -> Sequence[Listener]:
-    """Who hears of the run: curves.jsonl, TensorBoard and the parent."""
-    return [Curves(order.directory), TensorBoard(order.directory), sender]

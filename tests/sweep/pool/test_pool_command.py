@@ -6,11 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from ablate.config.compose import Composer
 from ablate.errors import UserError
-from ablate.run.hydra_files import write_hydra_files
 from ablate.sweep.arguments import separate
 from ablate.sweep.command import is_pooled
 from ablate.sweep.plan import Product
@@ -36,29 +34,28 @@ def test_the_pool_does_sweeps_and_what_has_a_time_limit() -> None:
 def test_the_hydra_folder_is_as_hydra_writes_it(
     ablate: Command, tmp_path: Path, words: Path
 ) -> None:
-    (tmp_path / "mine, own" / "pos").mkdir(parents=True)
-    (tmp_path / "mine, own" / "pos" / "nothing.yaml").write_text(
-        "_target_: ablate.model.position.base.NoPosition\n"
+    own = tmp_path / "mine, own"
+    (own / "pos").mkdir(parents=True)
+    (own / "pos" / "long.yaml").write_text(
+        "_target_: ablate.model.position.rotary.Rope\nbase: ${seq_len}\nlayout: half_split\n"
     )
-    line = [*TINY, "corpus=text", f"corpus.files={words}", "pos=nothing", "evaluate.windows=4"]
-    done = ablate("run", "--config-dir", "mine, own", *line)
-    assert done.returncode == 0, done.stderr
-    (theirs,) = tmp_path.glob("outputs/default/*/.hydra")
-    ours = tmp_path / "ours"
-    ours.mkdir()
-    write_hydra_files(ours, line, [tmp_path / "mine, own"])
-    for name in ("config", "overrides"):
-        assert (ours / f".hydra/{name}.yaml").read_text() == (theirs / f"{name}.yaml").read_text()
-    own, hydra = (
-        yaml.safe_load(path.read_text())["hydra"]
-        for path in (ours / ".hydra/hydra.yaml", theirs / "hydra.yaml")
-    )
-    for key in ("version", "cwd", "config_sources"):
-        assert own["runtime"][key] is not None
-    assert set(own) == set(hydra)
-    assert own["runtime"]["choices"] == hydra["runtime"]["choices"]
-    assert own["overrides"]["task"] == hydra["overrides"]["task"]
-    assert own["runtime"]["output_dir"] == str(ours)
+    corpus = ("corpus=text", f"corpus.files={words}", "evaluate.windows=4")
+    line = ["--config-dir", str(own), *TINY, *corpus, "pos=long", "norm=post"]
+    written = {}
+    for name, more in (("ours", []), ("theirs", ["hydra.verbose=false"])):
+        home = tmp_path / name
+        home.mkdir()
+        done = ablate("run", *line, *more, cwd=home)
+        assert done.returncode == 0, done.stderr
+        (folder,) = home.glob("outputs/default/*/.hydra")
+        texts = {path.name: path.read_text() for path in folder.iterdir()}
+        texts["hydra.yaml"] = texts["hydra.yaml"].replace(str(home), "HOME")
+        written[name] = texts
+    assert "base: ${seq_len}" in written["ours"]["config.yaml"]
+    passed_to_hydra = "    - hydra.verbose=false\n"
+    assert passed_to_hydra in written["theirs"]["hydra.yaml"]
+    theirs = written["theirs"]["hydra.yaml"].replace(passed_to_hydra, "")
+    assert written["ours"] == {**written["theirs"], "hydra.yaml": theirs}
 
 
 def start(folder: Path, cache: Path, *words: str) -> subprocess.Popen[str]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,9 @@ import pytest
 
 from ablate.config.identity import Identity
 from ablate.record import lock, record
+from ablate.run.planned import PlannedRun, ended_since, stamp
 from ablate.run.recording import finish
-from ablate.run.state import ended_since, stamp
 from ablate.sweep.outcome import outcome
-from ablate.sweep.plan import PlannedRun
 from ablate.sweep.pool.events import HeldElsewhere, Unrecorded
 from ablate.sweep.pool.foreman import Foreman
 from ablate.sweep.pool.launch import check_writable, shared_out
@@ -53,19 +53,20 @@ class Said(Lines):
 
 
 def planned(folder: Path, name: str, **changes: Any) -> PlannedRun:
-    return PlannedRun([], CONFIG | changes, Identity(name, name, {"pos": "none"}), folder / name)
+    identity = Identity(name, name, {"pos": "none"})
+    return PlannedRun(CONFIG | changes, identity, folder / name)
 
 
 def foreman(*runs: PlannedRun) -> Foreman:
     rows = RunRows([run.identity.name for run in runs], 2)
-    stamps = {run.identity.name: stamp(run.directory) for run in runs}
-    return Foreman(runs, stamps, rows, Said(rows))
+    return Foreman(runs, rows, Said(rows))
 
 
-def put(run: PlannedRun, status: str, **more: Any) -> None:
+def put(run: PlannedRun, status: str, **more: Any) -> PlannedRun:
     run.directory.mkdir(exist_ok=True)
     content = {"status": status, "config": run.config, "choices": {}, "steps": 100, **more}
     record.write(run.directory, content)
+    return replace(run, stamp=stamp(run.directory))
 
 
 def found(run: PlannedRun) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def test_a_run_that_left_nothing_has_a_whole_record_of_its_failure(run: PlannedR
 
 @pytest.mark.parametrize("status", ["done", "diverged", "failed", "interrupted"])
 def test_what_a_run_wrote_itself_stays(run: PlannedRun, status: str) -> None:
-    put(run, "failed", error="of an earlier try")
+    run = put(run, "failed", error="of an earlier try")
     own = foreman(run)
     assert own.may_begin(run)
     own.started(job(run))
@@ -125,7 +126,7 @@ def test_what_a_run_wrote_itself_stays(run: PlannedRun, status: str) -> None:
 
 
 def test_an_earlier_failure_is_not_taken_for_this_one(run: PlannedRun) -> None:
-    put(run, "failed", error="of an earlier try")
+    run = put(run, "failed", error="of an earlier try")
     own = foreman(run)
     assert own.may_begin(run)
     own.ended(job(run), "killed by signal 11 (SIGSEGV)")
@@ -134,7 +135,7 @@ def test_an_earlier_failure_is_not_taken_for_this_one(run: PlannedRun) -> None:
 
 def test_an_earlier_result_is_not_lost_to_a_rerun_that_could_not_begin(tmp_path: Path) -> None:
     run = planned(tmp_path, "a", rerun=True)
-    put(run, "done")
+    run = put(run, "done")
     own = foreman(run)
     assert own.may_begin(run)
     own.ended(job(run), "killed by signal 9 (out of memory?)")

@@ -1,0 +1,81 @@
+"""A run that was composed and checked, and what the disk says of it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ablate.config.compose import Composition
+from ablate.config.identity import Identity
+from ablate.record import record
+
+FINISHED = ("done", "diverged")
+Stamp = tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A checked run that has not started yet.
+
+    `hydra_files` are what .hydra/ is to hold, by name; None where Hydra itself writes them.
+    `stamp` is that of the record when the run was planned.
+    """
+
+    config: dict[str, Any]
+    identity: Identity
+    directory: Path
+    hydra_files: Mapping[str, Any] | None = None
+    stamp: Stamp = None
+
+    @classmethod
+    def of(cls, composition: Composition) -> "PlannedRun":
+        """A composed run in its folder, OUTPUTS/STUDY/NAME."""
+        config, identity = composition.config, composition.identity
+        directory = Path(config["outputs"]) / config["study"] / identity.name
+        return cls(config, identity, directory, composition.files, stamp(directory))
+
+    @property
+    def overrides(self) -> list[str]:
+        """What the run was composed of, as it is typed."""
+        return list(self.hydra_files["overrides"]) if self.hydra_files else []
+
+    def anywhere(self) -> "PlannedRun":
+        """The same run, with a path that holds whatever folder a process goes to."""
+        whole = os.path.abspath(self.directory)  # noqa: PTH100  a link stays one
+        return replace(self, directory=Path(whole))
+
+    def status(self) -> str | None:
+        """The status on disk, None without a readable record."""
+        return status_on_disk(self.directory)
+
+    def wanted(self) -> bool:
+        """Whether there is still something to do."""
+        return is_wanted(self.status(), self.config)
+
+
+def status_on_disk(directory: Path) -> str | None:
+    """The status in a run's record, None without a readable one."""
+    found, _ = record.read(directory)
+    return str(found["status"]) if found else None
+
+
+def is_wanted(status: str | None, config: Mapping[str, Any]) -> bool:
+    """Whether there is still something to do for a run of that status."""
+    if config["rerun"]:
+        return True
+    return status not in FINISHED and (status != "failed" or config["retry"])
+
+
+def stamp(directory: Path) -> Stamp:
+    """What changes whenever the record in a directory is written anew; None without one."""
+    try:
+        file = (directory / record.FILE).stat()
+    except OSError:
+        return None
+    return file.st_ino, file.st_mtime_ns
+
+
+def ended_since(directory: Path, before: Stamp) -> bool:
+    """Whether a process has brought the run to an end since its record had that stamp."""
+    return stamp(directory) != before and status_on_disk(directory) in (*FINISHED, "failed")
