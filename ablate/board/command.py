@@ -13,17 +13,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ablate.errors import UserError
+from ablate.shell.parser import Parser
 
 PORT = 6006
 EVENTS = "events.out.tfevents.*"
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Serve TensorBoard until Ctrl-C; the exit code. UserError: no such folder, no runs, no port.
 
     The address goes to stdout, the rest to stderr.
     """
-    options = _parser().parse_args(arguments)
+    options = _parser().parse(arguments)
     paths = [Path(path) for path in options.paths or [options.outputs]]
     count = sum(count_runs(path) for path in paths)
     if count == 0:
@@ -126,10 +127,8 @@ def free_port(host: str, start: int) -> int:
     raise UserError(f"no free port between {start} and {start + 99} on {host}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="ablate board", description="Show the curves of runs in TensorBoard, on this machine."
-    )
+def _parser() -> Parser:
+    parser = Parser("ablate board", "Show the curves of runs in TensorBoard, on this machine.")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, studies or their folder")
     parser.add_argument("--outputs", default="outputs", help="the folder shown without a PATH")
     parser.add_argument("--port", type=_port, help=f"default: {PORT}, or the next free one")

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ablate.diff.side_by_side import Comparison, as_text
 from ablate.diff.sides import Number, Side, curves, find_side, numbers, settings_that_differ
 from ablate.errors import UserError
 from ablate.record.record import plain
-from ablate.report.options import ReportParser
+from ablate.shell.parser import Parser
 
 DESCRIPTION = """\
 What differs between two runs, or two arms over the seeds that both have: settings, training curves
@@ -29,33 +30,21 @@ examples:
   ablate diff outputs/scout/pos=rope,... outputs/again/pos=rope,... --json"""
 
 
-def main(arguments: list[str]) -> int:
-    """Run `ablate diff` and return the exit code: 0, or 2 for a mistake."""
-    try:
-        _diff(_parse(arguments))
-    except SystemExit:  # --help has printed all that was asked for
-        return 0
-    except UserError as error:
-        print(f"ablate diff: {error}", file=sys.stderr)
-        return 2
+def main(arguments: Sequence[str]) -> int:
+    """Print what differs between two sides; the exit code. Raises UserError."""
+    _diff(_parse(arguments))
     return 0
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = ReportParser(
-        "ablate diff",
-        description=DESCRIPTION,
-        epilog=NOTES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Parser("ablate diff", DESCRIPTION, NOTES)
     parser.add_argument("first", metavar="A", help="a run or an arm")
     parser.add_argument("second", metavar="B", help="another")
     parser.add_argument(
         "--outputs", type=Path, default=Path("outputs"), help="the outputs root (default: outputs)"
     )
     parser.add_argument("--json", action="store_true", help="for a program")
-    return parser.parse_args(arguments)
+    return parser.parse(arguments)
 
 
 def compare(first: Side, second: Side) -> Comparison:

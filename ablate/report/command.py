@@ -56,25 +56,12 @@ TEXTS: dict[str, Callable[[Report], str]] = {
 """The report in each format, of full width and without colours."""
 
 
-def main(arguments: list[str]) -> int:
-    """Run `ablate report` with its arguments and return the exit code: 0, or 2 for a usage error.
+def main(arguments: Sequence[str]) -> int:
+    """Print or save a report; the exit code. Raises UserError.
 
     Data go to stdout, notes to stderr.
     """
-    try:
-        _report(parse(arguments), arguments)
-    except SystemExit:  # --help has printed all that was asked for
-        return 0
-    except UserError as error:
-        print(f"ablate report: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # The reader (`| head`) has enough; what is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-def _report(options: argparse.Namespace, arguments: Sequence[str]) -> None:
+    options = parse(arguments)
     if options.runs and options.by:
         raise UserError("--runs and --by: choose one; a row is a run or a group of runs")
     if options.selection_seeds and not options.choose:
@@ -122,6 +109,7 @@ def _report(options: argparse.Namespace, arguments: Sequence[str]) -> None:
         count = len(table.left_out)
         listed = ", ".join(name for name, _ in outside(table)[:3]) + (", ..." if count > 3 else "")
         print(f"ablate report: {count} without a readable record: {listed}", file=sys.stderr)
+    return 0
 
 
 def _command(runs: Sequence[Run], options: argparse.Namespace, arguments: Sequence[str]) -> str:

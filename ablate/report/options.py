@@ -1,13 +1,13 @@
 """The options of `ablate report`."""
 
 import argparse
-import difflib
+import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
-from ablate.errors import UserError
 from ablate.judge.thresholds import MARGIN
 from ablate.report.runs.columns import COLUMNS
+from ablate.shell.parser import Parser
 
 FORMATS = ("table", "markdown", "csv", "json", "html", "latex")
 SUFFIXES = {
@@ -53,7 +53,7 @@ examples:
   ablate report scout --figures figures/            the figures alone, as PNG, SVG and PDF"""
 
 
-def _bind_descending(arguments: list[str]) -> list[str]:
+def _bind_descending(arguments: Sequence[str]) -> list[str]:
     """Join `--sort -key`, which argparse would take for two options."""
     joined: list[str] = []
     for argument in arguments:
@@ -64,39 +64,18 @@ def _bind_descending(arguments: list[str]) -> list[str]:
     return joined
 
 
-class ReportParser(argparse.ArgumentParser):
-    """A parser that tells a mistake like every other, in a line and without the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError with argparse's message."""
-        raise UserError(f"{message} (see {self.prog} --help)")
-
-
-def parse(arguments: list[str]) -> argparse.Namespace:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments. Raises UserError, which names the nearest option for an unknown one."""
-    parser = _parser()
-    options, unknown = parser.parse_known_args(_bind_descending(arguments))
-    if unknown:
-        known = [name for action in parser._actions for name in action.option_strings]
-        near = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
-        hint = f"did you mean {near[0]}?" if near else "see ablate report --help"
-        raise UserError(f"{unknown[0]}: no such option; {hint}")
-    return options
+    return _parser().parse(_bind_descending(arguments))
 
 
-def _parser() -> ReportParser:
+def _parser() -> Parser:
     width = max(len(column.key) for column in COLUMNS)
     columns = "\n".join(
         f"  {'*' if column.panel else ' '} {column.key:{width}}  {column.meaning}"
         for column in COLUMNS
     )
-    parser = ReportParser(
-        "ablate report",
-        description=DESCRIPTION,
-        epilog=NOTES.format(columns=columns),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = Parser("ablate report", DESCRIPTION, NOTES.format(columns=columns))
     add = parser.add_argument
     add(
         "paths",
@@ -183,10 +162,13 @@ def _parser() -> ReportParser:
 
 def _margin(argument: str) -> float:
     """Parse a margin."""
-    value = float(argument)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"invalid value {argument}: must be above 0")
-    return value
+    try:
+        margin = float(argument)
+    except ValueError:
+        margin = math.nan
+    if not 0 < margin < math.inf:
+        raise argparse.ArgumentTypeError(f"{argument}: must be a number above 0")
+    return margin
 
 
 def _keys(argument: str) -> list[str]:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from ablate.errors import UserError
+from ablate.shell.parser import no_such_flag
 
 SWITCHES = {"-m": "--multirun", "--multirun": "--multirun", "--resolve": "--resolve"}
 WITH_VALUE = {
@@ -20,6 +21,9 @@ WITH_VALUE = {
     "--study": "--study",
 }
 MAYBE_VALUE = {"-i": "--info", "--info": "--info"}
+KNOWN = ("-m", "--cfg", "--resolve", "--info", "--config-dir", "--study", "--help")
+"""The flags that the help page has."""
+
 FLAGS = (*SWITCHES, *WITH_VALUE, *MAYBE_VALUE)
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 CFG = ("job", "hydra", "all")
@@ -118,10 +122,7 @@ def separate(arguments: Sequence[str]) -> Arguments:
         elif (match := SETTING.match(word)) and not get_close_matches(name, FLAGS, cutoff=0.75):
             raise UserError(f"{word}: a setting has no dash before it; write {match[1]}")
         elif word.startswith("-"):
-            known = ", ".join(
-                ["-m", "--cfg job", "--resolve", "--info", "--config-dir", "--study", "--help"]
-            )
-            raise UserError(f"{word}: there is no such flag; flags are {known}")
+            raise no_such_flag(name, KNOWN)
         else:
             override = SEEDS.sub(as_range, word)
             if NO_RANGE.match(override):

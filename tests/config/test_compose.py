@@ -50,7 +50,7 @@ MISTAKES = {
     "study=a/b": ["study=a/b", "folder name"],
     "device=tpu": ["device=tpu", "auto, cpu"],
     "foo/bar=1": ["foo/bar", "no such group"],
-    "--wat": ["--wat", "--cfg job"],
+    "--wat": ["--wat", "no such flag", "--cfg"],
     "--cfg nonsense": ["--cfg nonsense", "job, hydra, all"],
     "--config-dir nowhere": ["nowhere", "no such folder"],
     "--resolve": ["--resolve", "--cfg job"],

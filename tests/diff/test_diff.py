@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ablate.diff.command import main
+from ablate.cli import main as ablate_main
 from tests.conftest import TINY, Command
 
 Factory = Callable[..., Path]
@@ -40,6 +40,10 @@ def write_curves(run: Path, apart: float, seed: int) -> None:
         for step in (1, *range(10, 301, 10))
     ]
     (run / "curves.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n{damaged")
+
+
+def main(arguments: list[str]) -> int:
+    return ablate_main(["diff", *arguments])
 
 
 def diff(capsys: pytest.CaptureFixture[str], outputs: Path, *words: object) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ablate.cli import main as ablate
 from ablate.report.runs.collect import Run
 
 LENGTHS = [32, 64, 128, 256, 512]
@@ -21,6 +22,11 @@ POSITIONS = {
     "sinusoidal": {"_target_": "ablate.model.position.additive.Sinusoidal"},
 }
 Factory = Callable[..., Path]
+
+
+def run_report(arguments: list[str]) -> int:
+    """The exit code of `ablate report`."""
+    return ablate(["report", *arguments])
 
 
 def make_record(study: str, seed: int, changes: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from ablate.report.command import main
 from ablate.shell.clean import clean
+from tests.report.conftest import run_report as main
 
 Factory = Callable[..., Path]
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
@@ -277,7 +277,7 @@ def test_output_goes_to_a_file_in_the_format_of_its_name(
         (["--by", "poss"], "did you mean pos?"),
         (["--where", "pos=rpoe"], "did you mean rope?"),
         (["--sort", "vall_loss"], "did you mean val_loss?"),
-        (["--frmat", "csv"], "did you mean --format?"),
+        (["--frmat", "csv"], "Did you mean --format?"),
         (["--format", "xml"], "choose from"),
         (["--sort"], "expected one argument"),
         (["nowhere"], "does not exist"),
@@ -301,7 +301,9 @@ def test_no_runs_says_what_to_do(capsys: pytest.CaptureFixture[str], outputs: Pa
 
 
 def test_help_names_the_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    out = report(capsys, "--help")
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    out = capsys.readouterr().out
     for key in ("val_loss", "grad_ratio", "acc_8L", "warmup.steps", "--by", "--runs"):
         assert key in out
 
@@ -338,7 +340,7 @@ def run_python(
     )
 
 
-RUN = "import sys; from ablate.report.command import main; sys.exit(main(sys.argv[1:]))"
+RUN = "import sys; from ablate.cli import main; sys.exit(main(['report', *sys.argv[1:]]))"
 
 
 def test_a_report_imports_nothing_heavy(study: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ablate.report.command import main
+from tests.report.conftest import run_report as main
 from tests.report.conftest import write_run
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is in the dev extra")

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ablate.report.command import main
 from ablate.report.inference.analysis import analyse
 from ablate.report.page import content as content_module
 from ablate.report.page import write
@@ -27,6 +26,7 @@ from ablate.report.runs.tables import build
 from ablate.report.words.heading import shown
 from ablate.report.words.verdicts import Sentence
 from tests.report.conftest import POSITIONS
+from tests.report.conftest import run_report as main
 
 Factory = Callable[..., Path]
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{7*7}}"

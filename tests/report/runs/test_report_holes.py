@@ -15,12 +15,12 @@ from ablate.diff.side_by_side import as_text
 from ablate.diff.sides import Side
 from ablate.errors import UserError
 from ablate.record.record import plain, read
-from ablate.report.command import main
 from ablate.report.inference.analysis import analyse
 from ablate.report.runs.collect import load
 from ablate.report.runs.columns import COLUMNS
 from ablate.report.words.says import sections
 from tests.report.conftest import make_record
+from tests.report.conftest import run_report as main
 
 ODD = st.one_of(
     st.none(),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ablate.report.command import main
+from tests.report.conftest import run_report as main
 
 Factory = Callable[..., Path]
 NOTE = """\

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from ablate.report.command import main
+from tests.report.conftest import run_report as main
 
 Factory = Callable[..., Path]
 NOISE = [0.004, -0.003, 0.001, 0.002]
@@ -168,7 +168,7 @@ def test_the_work_grows_in_proportion_to_the_runs(
     ("arguments", "words"),
     [
         (["--metric", "vall_loss"], "did you mean val_loss?"),
-        (["--margin", "-1"], "invalid"),
+        (["--margin", "-1"], "must be a number above 0"),
         (["--baseline", "pos=t5"], "no arm has it; there are"),
         (["--choose", "depth"], "does not differ"),
         (["--choose", "lr", "--selection-seeds", "7"], "no run has this seed; there are 0, 1"),
