@@ -1,11 +1,13 @@
-"""The command line: one function a verb, and nothing heavy imported before a verb needs it."""
+"""The command line: verbs, and nothing heavy imported before a verb needs it."""
 
 import atexit
+import difflib
+import importlib
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import ablate
@@ -29,18 +31,35 @@ usage: ablate VERB ...
   ablate VERB --help explains a verb; ablate --version tells the version."""
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Train: alone, or as one of the processes that torchrun started."""
-    endure()
-    if under_torchrun():
-        # Of what DDP's C++ side has to say, only errors concern the user.
-        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-        from ablate.sweep.together import main as main_together
+VERBS = {
+    "run": "sweep",
+    "check": "check",
+    "report": "report",
+    "diff": "diff",
+    "list": "listing",
+    "board": "board",
+    "evaluate": "evaluate",
+    "sample": "sample",
+}
+"""Verb → the room whose command.py has its `main`."""
 
-        return main_together(arguments)
-    from ablate.sweep.command import main
 
-    return main(arguments)
+def call(verb: str, words: Sequence[str]) -> int:
+    """Import what a verb needs and do what its words say; the exit code. Raises UserError."""
+    if verb not in VERBS:
+        close = difflib.get_close_matches(verb, VERBS, n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise UserError(f"{verb}: no such verb; verbs are {', '.join(VERBS)}.{hint}")
+    module = f"ablate.{VERBS[verb]}.command"
+    if verb == "run":
+        endure()
+        if under_torchrun():
+            # Of what DDP's C++ side has to say, only errors concern the user.
+            os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+            module = "ablate.sweep.together"
+    sys.path.append(str(Path.cwd()))  # where a user's own classes may be
+    exit_code: int = importlib.import_module(module).main(words)
+    return exit_code
 
 
 def under_torchrun() -> bool:
@@ -49,92 +68,23 @@ def under_torchrun() -> bool:
     return names <= os.environ.keys() and os.environ.get("WORLD_SIZE", "1") != "1"
 
 
-def check(arguments: Sequence[str]) -> int:
-    """Look at a cell before it is trained."""
-    from ablate.check.command import main
-
-    return main(arguments)
-
-
-def report(arguments: Sequence[str]) -> int:
-    """Tables of records."""
-    from ablate.report.command import main
-
-    return main(list(arguments))
-
-
-def diff(arguments: Sequence[str]) -> int:
-    """Two runs or arms side by side."""
-    from ablate.diff.command import main
-
-    return main(list(arguments))
-
-
-def listing(arguments: Sequence[str]) -> int:
-    """What there is to choose."""
-    from ablate.listing.command import main
-
-    return main(arguments)
-
-
-def board(arguments: Sequence[str]) -> int:
-    """TensorBoard."""
-    from ablate.board.command import main
-
-    return main(list(arguments))
-
-
-def evaluate(arguments: Sequence[str]) -> int:
-    """Measure a trained run again."""
-    from ablate.evaluate.command import main
-
-    return main(arguments)
-
-
-def sample(arguments: Sequence[str]) -> int:
-    """Continue a text with a trained run."""
-    from ablate.sample.command import main
-
-    return main(arguments)
-
-
-VERBS: dict[str, Callable[[Sequence[str]], int]] = {
-    "run": run,
-    "check": check,
-    "report": report,
-    "diff": diff,
-    "list": listing,
-    "board": board,
-    "evaluate": evaluate,
-    "sample": sample,
-}
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code: 0, 1 a run failed, 2 a mistake, 130 interrupted."""
     if arguments is None:
         sys.argv[0] = "ablate"  # as run.log tells the command
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(HELP)
-        return 0
-    if words[0] in ("-V", "--version"):
-        print(f"ablate {ablate.__version__}")
-        return 0
     # How long a thread spins before it sleeps, read when torch loads OpenMP. The default of 300,000
     # rounds makes a step dozens of times slower as soon as another program wants a core; so few
     # cost a few percent on an idle machine.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-    verb = VERBS.get(words[0])
     try:
-        if verb is None:
-            import difflib
-
-            close = difflib.get_close_matches(words[0], VERBS, n=1)
-            hint = f" Did you mean {close[0]}?" if close else ""
-            raise UserError(f"{words[0]}: no such verb; verbs are {', '.join(VERBS)}.{hint}")
-        sys.path.append(str(Path.cwd()))  # where a user's own classes may be
-        return verb(words[1:])
+        if not words or words[0] in ("-h", "--help", "help"):
+            print(HELP)
+            return 0
+        if words[0] in ("-V", "--version"):
+            print(f"ablate {ablate.__version__}")
+            return 0
+        return call(words[0], words[1:])
     except UserError as error:
         print(f"ablate: {error}", file=sys.stderr)
         return 2
@@ -148,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         again = f"; to begin again: ablate {shlex.join(words)}"
-        print(f"ablate: interrupted{again if words[0] == 'run' else ''}", file=sys.stderr)
+        print(f"ablate: interrupted{again if words[:1] == ['run'] else ''}", file=sys.stderr)
         # An interrupt that Python met inside an exec of text, as dataclasses do on import, makes it
         # end by SIGINT after all, unless it has met such a text since.
         exec("")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ablate.cli import VERBS
 from ablate.config.identity import NOT_IDENTITY
 from ablate.report.runs.settings import CIRCUMSTANCES
 
@@ -155,6 +156,12 @@ def test_no_two_files_or_classes_have_one_name() -> None:
         if isinstance(node, ast.ClassDef)
     ]
     assert [name for name, count in Counter(classes).items() if count > 1] == []
+
+
+def test_every_verb_has_a_room_with_a_command() -> None:
+    rooms = set(VERBS.values())
+    assert rooms == {room for room in ROOMS if (PACKAGE / room / "command.py").is_file()}
+    assert rooms <= ROOMS["cli"]
 
 
 def test_every_room_says_what_it_is_for() -> None:
