@@ -4,18 +4,22 @@ import torch
 from torch import Tensor, nn
 
 from ablate.build import Bench
-from ablate.check.cell import Cell, CheckResult, faint
+from ablate.check.cell import Cell, CheckResult, broken, check, faint, ok, warning
 from ablate.check.passes import EXACT, FAINT, forward, made_up, moved, undisturbed
 from ablate.model.transformer import Transformer
 
+ATTENTION = "attention"
+"""What is looked at in an encoder, where causality is no question."""
 
-def check_causality(cell: Cell) -> CheckResult:
+
+@check("causality", "no token sees a later one, or another sequence")
+def causality(cell: Cell) -> CheckResult:
     """No token sees a later one or another sequence; in an encoder every token sees all others."""
     if not cell.perturbed.shape.causal:
         return sees_both_sides(cell)
     if not forward(cell.perturbed, cell.text).isfinite().all():
         advice = "a smaller init, a norm, or fewer blocks"
-        return CheckResult("causality", "broken", "cannot be told: numbers overflow", {}, advice)
+        return broken("cannot be told: numbers overflow", {}, advice)
     steps = sorted({1, cell.text.shape[1] // 2, cell.text.shape[1] - 1})
     leak, effect = worst_leak(cell.perturbed, cell.text, steps)
     other = other_sequence(cell.perturbed, cell.text)
@@ -24,9 +28,9 @@ def check_causality(cell: Cell) -> CheckResult:
         what = "a token sees later ones" if not leak <= EXACT else "a sequence sees another"
         text = f"{what}: changing those moves its logits by {max(leak, other):.2g} of their rms"
         advice = "the mask, or a sum over the wrong axis: norms, position biases, gates"
-        return CheckResult("causality", "broken", text, values, advice)
+        return broken(text, values, advice)
     if effect < FAINT:
-        return faint("causality", effect, values)
+        return faint(effect, values)
     return in_training(cell, steps, values)
 
 
@@ -63,16 +67,16 @@ def in_training(cell: Cell, steps: list[int], values: dict[str, float]) -> Check
     values = {**values, "leak_in_training": leak, "leak_without_statistics": without}
     if leak <= EXACT:
         text = f"no token sees a later one (changes by {leak:.1g})"
-        return CheckResult("causality", "ok", text, values)
+        return ok(text, values)
     if keepers and without <= EXACT:
         text = (
             f"in training, batch statistics of {len(keepers)} norms see later tokens and other "
             f"sequences (logits move by {leak:.1g} of their rms); in evaluation nothing leaks"
         )
         advice = "norm_layer=layernorm or rmsnorm, unless batch norm is what you study"
-        return CheckResult("causality", "warning", text, values, advice)
+        return warning(text, values, advice)
     text = f"in training a token sees later ones: logits move by {leak:.2g} of their rms"
-    return CheckResult("causality", "broken", text, values, "what differs between the two modes")
+    return broken(text, values, "what differs between the two modes")
 
 
 def statistics_keepers(model: nn.Module, text: Tensor) -> list[nn.Module]:
@@ -98,26 +102,25 @@ def sees_both_sides(cell: Cell) -> CheckResult:
     values = {"seen": seen, "other_sequence": other, "tolerance": EXACT}
     if not other <= EXACT:
         text = f"a sequence sees another: its logits move by {other:.2g} of their rms"
-        return CheckResult("attention", "broken", text, values, "a sum over the wrong axis")
+        return broken(text, values, "a sum over the wrong axis", name=ATTENTION)
     if seen <= EXACT:
         own = moved(before[:, -1:], after[:, -1:])
         if own < FAINT:
-            return faint("attention", own, values)
+            return faint(own, values, name=ATTENTION)
         text = "bidirectional, but the first token does not see the last"
-        return CheckResult("attention", "broken", text, values, "the mask")
+        return broken(text, values, "the mask", name=ATTENTION)
     text = f"bidirectional: the last token moves the first one's logits by {seen:.1g} of their rms"
-    return CheckResult("attention", "ok", text, values)
+    return ok(text, values, name=ATTENTION)
 
 
 def quick_causality(bench: Bench) -> CheckResult | None:
     """Whether a later token is seen, in float32 and evaluation mode: one of the checks of a run."""
     if not bench.model.shape.causal:
         return None
-    text = made_up(bench.model, 16)
-    device = bench.model.embedding.weight.device
+    tokens = made_up(bench.model, 16).to(bench.model.embedding.weight.device)
     with undisturbed(bench.model):
-        leak, _ = worst_leak(bench.model.eval(), text.to(device), [text.shape[1] // 2])
+        leak, _ = worst_leak(bench.model.eval(), tokens, [tokens.shape[1] // 2])
     if leak <= 1e-4:
-        return CheckResult("causality", "ok", "no token sees a later one", {"leak": leak})
-    told = f"a token sees later ones: its logits move by {leak:.2g} of their rms"
-    return CheckResult("causality", "broken", told, {"leak": leak}, "ablate check tells more")
+        return ok("no token sees a later one", {"leak": leak})
+    text = f"a token sees later ones: its logits move by {leak:.2g} of their rms"
+    return broken(text, {"leak": leak}, "ablate check tells more")

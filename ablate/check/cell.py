@@ -1,9 +1,9 @@
-"""One cell of the grid, built but not trained, and what may be found about it."""
+"""One cell of the grid, built but not trained; a check of it, and what a check returns."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from ablate.build import Bench
 from ablate.check.initial import BATCH_TOKENS, Depth, measure_depth
 from ablate.check.passes import made_up, undisturbed
+from ablate.errors import in_a_line
 from ablate.model.init import named_generator
 from ablate.model.transformer import Transformer
 
@@ -22,8 +23,10 @@ TEXT_TOKENS = 16
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What one check found. `broken` is a property that must hold and does not; `warning` is a cell
-    that may be meant so but is risky, with what to try in `advice`.
+    """What a check says: its sentence `text`, the numbers behind it by name, and what to try.
+
+    `broken` is a property that must hold and does not; `warning` is a cell that may be meant so but
+    is risky. `name` says what was looked at, in place of the check's own name.
     """
 
     name: str
@@ -31,6 +34,21 @@ class CheckResult:
     text: str
     values: dict[str, Any] = field(default_factory=dict)
     advice: str = ""
+
+
+def ok(text: str, values: dict[str, Any], *, name: str = "") -> CheckResult:
+    """As it should be."""
+    return CheckResult(name, "ok", text, values)
+
+
+def warning(text: str, values: dict[str, Any], advice: str, *, name: str = "") -> CheckResult:
+    """Risky, unless it is meant so."""
+    return CheckResult(name, "warning", text, values, advice)
+
+
+def broken(text: str, values: dict[str, Any], advice: str, *, name: str = "") -> CheckResult:
+    """A property that must hold does not."""
+    return CheckResult(name, "broken", text, values, advice)
 
 
 @dataclass(frozen=True)
@@ -72,13 +90,39 @@ class Cell:
         return made_up(self.bench.model, TEXT_TOKENS)
 
 
-Check = Callable[[Cell], CheckResult | None]
-"""A finding, or None where the question does not arise."""
+Rule = Callable[[Cell], CheckResult | None]
+"""What a check says of a cell, or None where the question does not arise."""
 
 
-def faint(name: str, effect: float, values: dict[str, float]) -> CheckResult:
-    """Say that a property cannot be told here."""
+@dataclass(frozen=True)
+class Check:
+    """A name, a line for the help page, and a rule; a function becomes one by `check`."""
+
+    name: str
+    help: str
+    rule: Rule
+
+    def __call__(self, cell: Cell) -> CheckResult | None:
+        """The rule's result under the check's name. A cell that fails under it is broken."""
+        return named_result(self.name, partial(self.rule, cell))
+
+
+def check(name: str, help: str) -> Callable[[Rule], Check]:
+    """Make a rule a check; to be run it must stand in `checks.CHECKS`."""
+    return partial(Check, name, help)
+
+
+def named_result(name: str, rule: Callable[[], CheckResult | None]) -> CheckResult | None:
+    """What a rule returns, under a name unless it has one; a model that fails is broken."""
+    try:
+        result = rule()
+    except Exception as error:
+        text = f"fails with {in_a_line(error)}"
+        return broken(text, {"error": text}, "the part that this check runs", name=name)
+    return result and replace(result, name=result.name or name)
+
+
+def faint(effect: float, values: dict[str, float], *, name: str = "") -> CheckResult:
+    """A property that cannot be told here from rounding."""
     text = f"cannot be told: other tokens move the logits by no more than {effect:.1g} of their rms"
-    return CheckResult(
-        name, "warning", text, values, "a look at the gradients; or check with depth=2"
-    )
+    return warning(text, values, "a look at the gradients; or check with depth=2", name=name)

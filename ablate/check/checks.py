@@ -1,64 +1,47 @@
 """What can be said of a cell of the grid before it is trained: a list of checks."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from ablate.build import Bench
-from ablate.check.causality import check_causality, quick_causality
-from ablate.check.cell import Cell, Check, CheckResult
-from ablate.check.first_step import (
-    check_activations,
-    check_first_loss,
-    check_gradients,
-    check_tokens,
-    judge_first_loss,
-)
+from ablate.check.causality import causality, quick_causality
+from ablate.check.cell import Cell, Check, CheckResult, named_result
+from ablate.check.first_step import activations, first_loss, gradients, judge_first_loss, tokens
 from ablate.check.initial import measure_first_loss
 from ablate.check.passes import undisturbed
-from ablate.check.properties import (
-    check_cache,
-    check_length,
-    check_order,
-    check_shift,
-)
-from ablate.check.size import check_norms, check_schedule, check_size
+from ablate.check.properties import cache, length, order, shift
+from ablate.check.size import norms, schedule, size
 from ablate.config.catalogue import Catalogue
 
-CHECKS: tuple[tuple[str, Check], ...] = (
-    ("first loss", check_first_loss),
-    ("gradients", check_gradients),
-    ("activations", check_activations),
-    ("tokens", check_tokens),
-    ("causality", check_causality),
-    ("order", check_order),
-    ("shift", check_shift),
-    ("cache", check_cache),
-    ("length", check_length),
-    ("norms", check_norms),
-    ("size", check_size),
-    ("schedule", check_schedule),
+CHECKS: tuple[Check, ...] = (
+    first_loss,
+    gradients,
+    activations,
+    tokens,
+    causality,
+    order,
+    shift,
+    cache,
+    length,
+    norms,
+    size,
+    schedule,
 )
-"""Every check with the name of what it finds, in the order in which findings are shown."""
+"""Every check, in the order in which results are shown; the help page is made from it."""
 
 QUICK_TOKENS = 256
 """Tokens of the first batch that a run looks at before it trains."""
 
 
-def check(cell: Cell, checks: Iterable[tuple[str, Check]] = CHECKS) -> list[CheckResult]:
-    """The findings about a cell, in order; one that does not apply is left out."""
-    found = (guarded(name, partial(one, cell)) for name, one in checks)
-    return [finding for finding in found if finding is not None]
+def check_cell(cell: Cell, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
+    """What the checks say of a cell, in order; one that does not apply is left out."""
+    return [result for check in checks if (result := check(cell)) is not None]
 
 
-def guarded(name: str, look: Callable[[], CheckResult | None]) -> CheckResult | None:
-    """What `look` finds; a model that fails under it is a finding too."""
-    try:
-        return look()
-    except Exception as error:
-        told = str(error).strip().split("\n")[0]
-        text = f"fails with {type(error).__name__}: {told}"
-        return CheckResult(name, "broken", text, {"error": text}, "the part that this check runs")
+def help_lines() -> str:
+    """A line for each check: its name and what it asks."""
+    width = max(len(check.name) for check in CHECKS)
+    return "\n".join(f"  {check.name:{width}}  {check.help}" for check in CHECKS)
 
 
 def warnings(bench: Bench) -> list[str]:
@@ -68,20 +51,19 @@ def warnings(bench: Bench) -> list[str]:
     and torch's generators are as before, so that the run stays the same bit for bit.
     """
 
-    def first_loss() -> CheckResult:
+    def quick_first_loss() -> CheckResult:
         with undisturbed(bench.model):
             first = measure_first_loss(bench, QUICK_TOKENS)
-        name = f"first loss of {first.tokens} tokens"
-        return replace(judge_first_loss(first), name=name)
+        return judge_first_loss(first, name=f"first loss of {first.tokens} tokens")
 
-    findings = (
-        guarded("first loss", first_loss),
-        guarded("causality", partial(quick_causality, bench)),
+    results = (
+        named_result("first loss", quick_first_loss),
+        named_result("causality", partial(quick_causality, bench)),
     )
     return [
-        f"{finding.name}: {finding.text}; try: {finding.advice}"
-        for finding in findings
-        if finding and finding.mark != "ok"
+        f"{result.name}: {result.text}; try: {result.advice}"
+        for result in results
+        if result and result.mark != "ok"
     ]
 
 
@@ -93,9 +75,8 @@ def unread(bench: Bench, choices: Mapping[str, str]) -> list[str]:
     return [f"corpus={corpus} is not read: task={task} makes up its own examples"]
 
 
-def marks(findings: Sequence[CheckResult]) -> Mapping[str, int]:
-    """How many findings have each mark."""
+def marks(results: Sequence[CheckResult]) -> Mapping[str, int]:
+    """How many results have each mark."""
     return {
-        mark: sum(finding.mark == mark for finding in findings)
-        for mark in ("ok", "warning", "broken")
+        mark: sum(result.mark == mark for result in results) for mark in ("ok", "warning", "broken")
     }

@@ -22,18 +22,7 @@ Look at a cell of the grid before it is trained: seconds, and nothing is written
 EPILOG = """\
 Built from its config and seed as `ablate run` would build it, a cell is asked for
 
-  first loss   on the first batch, against ln V and what such logits must cost
-  gradients    norm by block at the start, of the parameters and at the inputs
-  activations  rms of the stream over depth; growth that is exponential
-  tokens       how alike tokens are after the last block (rank collapse)
-  causality    no token sees a later one, or another sequence
-  order        whether the order of tokens matters
-  shift        a relative scheme does not care where a text begins
-  cache        step-by-step decoding gives the logits of a full pass
-  length       a text longer than trained works, or where the limit is
-  norms        their number, against what the placement's file states
-  size         parameters and floating-point operations a token
-  schedule     first, highest and last learning rate; whether warmup is missing
+{checks}
 
 ✓ as it should be; ! may be meant so but is risky, with what to try; ✗ a property that must hold
 is broken. Exit codes: 0 nothing is broken, 1 something is, 2 the command or a config is wrong."""
@@ -51,7 +40,8 @@ class PlannedCell:
 
 def main(arguments: Sequence[str]) -> int:
     """Check the cells that the command line asks for; the exit code."""
-    given = parser().parse(arguments)
+    asks_for_help = bool({"-h", "--help"} & set(arguments))
+    given = parser(help_page() if asks_for_help else None).parse(arguments)
     composer = Composer([Path(folder) for folder in given.config_dir])
     plan = make_plan(composer, given.overrides, sweep=given.multirun)
     from ablate.check.lines import cell_lines, grid_lines
@@ -66,9 +56,16 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if any(cell.broken for cell in checked) else 0
 
 
-def parser() -> Parser:
+def help_page() -> str:
+    """What stands below the flags: a line a check. Loads torch, which the flags do without."""
+    from ablate.check.checks import help_lines
+
+    return EPILOG.format(checks=help_lines())
+
+
+def parser(epilog: str | None = None) -> Parser:
     """What the verb understands."""
-    made = Parser("ablate check", DESCRIPTION, EPILOG)
+    made = Parser("ablate check", DESCRIPTION, epilog)
     add = made.add_argument
     add("overrides", nargs="*", metavar="KEY=VALUE", help="as for ablate run")
     add("-m", "--multirun", action="store_true", help="every combination of comma-separated values")
@@ -98,7 +95,7 @@ def make_plan(composer: Composer, overrides: Sequence[str], *, sweep: bool) -> l
 def check_all(plan: Sequence[PlannedCell], composer: Composer) -> list[Any]:
     """Build and check one cell after the other; raises UserError before the first if one cannot."""
     from ablate import build
-    from ablate.check.checks import check
+    from ablate.check.checks import check_cell
     from ablate.check.lines import Checked
 
     corpora: dict[str, Any] = {}
@@ -121,7 +118,7 @@ def check_all(plan: Sequence[PlannedCell], composer: Composer) -> list[Any]:
                 planned.choices,
                 differences(planned, plan),
                 planned.config,
-                check(cell),
+                check_cell(cell),
             )
         )
     return checked

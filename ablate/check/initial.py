@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ablate.build import Bench
 from ablate.check.residual_stream import Stream
 from ablate.data.tasks import Batch, Task
+from ablate.judge.first_loss import chance
 from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
 from ablate.train.batches import goal, predict
@@ -24,16 +25,16 @@ BATCH_TOKENS = 1024
 class FirstLoss:
     """The loss of the first batch before any update and what explains it, in nats.
 
-    `expected` is the excess over ln V that these logits cost on targets drawn uniformly, and
-    `error` the standard error of the measured excess about it, since a text repeats its tokens.
-    `spread` is the standard deviation of a token's logits over the vocabulary, `own` how far the
-    input token's own logit stands above their mean, `stream` the rms of what the head reads.
+    `expected` is the excess over ln V that these logits cost on targets drawn uniformly, `repeats`
+    the probability that two targets, maybe the same one, are one token. `spread` is the standard
+    deviation of a token's logits over the vocabulary, `own` how far the input token's own logit
+    stands above their mean, `stream` the rms of what the head reads.
     """
 
     loss: float
     uniform: float
     expected: float
-    error: float
+    repeats: float
     spread: float
     own: float
     stream: float
@@ -46,6 +47,11 @@ class FirstLoss:
     def excess(self) -> float:
         """Loss − ln V."""
         return self.loss - self.uniform
+
+    @property
+    def error(self) -> float:
+        """Standard error of the measured excess about `expected`: a text repeats its tokens."""
+        return chance(self.spread, self.repeats)
 
     @property
     def head_std(self) -> float:
@@ -141,7 +147,7 @@ def explain(bench: Bench, batch: Batch, logits: Tensor, hidden: Tensor) -> First
         loss=token_loss(logits, goal(batch, logits.device)).item(),
         uniform=bench.task.uniform,
         expected=(z.logsumexp(-1) - means).mean().item() - math.log(z.shape[-1]),
-        error=spread * shares.square().sum().sqrt().item(),
+        repeats=shares.square().sum().item(),
         spread=spread,
         own=own.mean().item(),
         stream=rms([hidden[real.to(hidden.device)]]),

@@ -6,7 +6,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor
 
-from ablate.check.cell import Cell, CheckResult, faint
+from ablate.check.cell import Cell, CheckResult, broken, check, faint, ok, warning
 from ablate.check.passes import EXACT, FAINT, forward, moved, undisturbed
 from ablate.errors import UserError
 from ablate.model.cache import Cache
@@ -16,31 +16,32 @@ LONG = 1024
 """Tokens up to which a length beyond the train length is tried; L/8 more than L at least."""
 
 
-def check_order(cell: Cell) -> CheckResult:
+@check("order", "whether the order of tokens matters")
+def order(cell: Cell) -> CheckResult:
     """Whether the order of tokens matters: it must not where there is no position to tell it."""
-    model, text = cell.perturbed, cell.text
+    model, tokens = cell.perturbed, cell.text
     if model.shape.causal:
         # The last token alone sees all others, in whatever order.
-        shuffled = torch.cat([text[:, :-1].flip(1), text[:, -1:]], dim=1)
-        change = moved(forward(model, text)[:, -1], forward(model, shuffled)[:, -1])
+        shuffled = torch.cat([tokens[:, :-1].flip(1), tokens[:, -1:]], dim=1)
+        change = moved(forward(model, tokens)[:, -1], forward(model, shuffled)[:, -1])
     else:
-        order = torch.randperm(text.shape[1], generator=torch.Generator().manual_seed(0))
-        change = moved(forward(model, text)[:, order], forward(model, text[:, order]))
+        shuffle = torch.randperm(tokens.shape[1], generator=torch.Generator().manual_seed(0))
+        change = moved(forward(model, tokens)[:, shuffle], forward(model, tokens[:, shuffle]))
     claimed = cell.facts.get("pos", {}).get("kind") == "none"
     values = {"change": change, "claimed_blind": claimed, "tolerance": EXACT}
     blind = change <= EXACT
     if blind and (effect := reach(cell)) < FAINT:
-        return faint("order", effect, values)
+        return faint(effect, values)
     if not model.shape.causal and claimed and not blind:
-        told = f"no position, yet shuffled tokens do not give shuffled logits ({change:.2g})"
+        text = f"no position, yet shuffled tokens do not give shuffled logits ({change:.2g})"
         advice = "something beside the position scheme tells tokens apart"
-        return CheckResult("order", "broken", told, values, advice)
+        return broken(text, values, advice)
     if blind:
-        told = "blind to the order of " + ("earlier tokens" if model.shape.causal else "tokens")
-        return CheckResult("order", "warning", told, values, "a position scheme, or more blocks")
+        text = "blind to the order of " + ("earlier tokens" if model.shape.causal else "tokens")
+        return warning(text, values, "a position scheme, or more blocks")
     source = ", through the mask alone" if claimed else ""
-    told = f"tokens in another order move the logits by {change:.1g} of their rms{source}"
-    return CheckResult("order", "ok", told, values)
+    text = f"tokens in another order move the logits by {change:.1g} of their rms{source}"
+    return ok(text, values)
 
 
 def reach(cell: Cell) -> float:
@@ -51,7 +52,8 @@ def reach(cell: Cell) -> float:
     return moved(before[:, -1], after[:, -1])
 
 
-def check_shift(cell: Cell) -> CheckResult | None:
+@check("shift", "a relative scheme does not care where a text begins")
+def shift(cell: Cell) -> CheckResult | None:
     """Logits stay when all positions move alike, for a scheme that calls itself relative."""
     scheme, length = cell.perturbed.position, cell.text.shape[1]
     room = cell.bench.task.seq_len
@@ -65,7 +67,7 @@ def check_shift(cell: Cell) -> CheckResult | None:
     values = {"shift": float(by), "change": change, "tolerance": EXACT}
     if not scheme.relative:
         text = f"absolute: {by} positions further on, logits differ by {change:.1g} of their rms"
-        return CheckResult("shift", "ok", text, values)
+        return ok(text, values)
     if not change <= EXACT:
         text = f"not relative: {by} positions further on, logits differ by {change:.2g}"
         early = cell.text[:, :4]
@@ -76,11 +78,11 @@ def check_shift(cell: Cell) -> CheckResult | None:
                 f"relative for the first positions; {by} further on, logits differ by {change:.2g}"
             )
             advice = "nothing, if the scheme means it so; else the option that sets from where"
-            return CheckResult("shift", "warning", text, values, advice)
+            return warning(text, values, advice)
         advice = "scores must depend on i − j alone; or say relative = False and kind: absolute"
-        return CheckResult("shift", "broken", text, values, advice)
+        return broken(text, values, advice)
     text = f"relative: {by} positions further on, logits are the same ({change:.1g})"
-    return CheckResult("shift", "ok", text, values)
+    return ok(text, values)
 
 
 def shifted(model: Transformer, by: int) -> Transformer:
@@ -95,31 +97,33 @@ def shifted(model: Transformer, by: int) -> Transformer:
     return copy
 
 
-def check_cache(cell: Cell) -> CheckResult | None:
+@check("cache", "step-by-step decoding gives the logits of a full pass")
+def cache(cell: Cell) -> CheckResult | None:
     """Decoding step by step with a cache gives the logits of one full pass."""
     if not cell.perturbed.shape.causal:
         return None
-    text, half = cell.text, cell.text.shape[1] // 2
+    tokens, half = cell.text, cell.text.shape[1] // 2
     memory = Cache.empty(cell.perturbed.shape.depth)
     with torch.no_grad():
-        steps = [text[:, :half], *text[:, half:].split(1, dim=1)]
+        steps = [tokens[:, :half], *tokens[:, half:].split(1, dim=1)]
         try:
             decoded = torch.cat([cell.perturbed(step, cache=memory) for step in steps], dim=1)
         except UserError as error:
-            return CheckResult("cache", "warning", f"no cached decoding: {error}", {"change": None})
-    change = moved(forward(cell.perturbed, text), decoded)
+            return warning(f"no cached decoding: {error}", {"change": None}, "")
+    change = moved(forward(cell.perturbed, tokens), decoded)
     values = {"change": change, "tolerance": EXACT}
     if not change <= EXACT:
-        told = f"cached decoding differs from a full pass by {change:.2g} of the logits' rms"
+        text = f"cached decoding differs from a full pass by {change:.2g} of the logits' rms"
         if cell.perturbed.position.whole_length and math.isfinite(change):
-            told += ": scores follow the length, and what is cached came of a shorter one"
-            return CheckResult("cache", "warning", told, values, "full passes past that length")
+            text += ": scores follow the length, and what is cached came of a shorter one"
+            return warning(text, values, "full passes past that length")
         advice = "position offsets; a base that follows the length; what a scheme keeps a key"
-        return CheckResult("cache", "broken", told, values, advice)
-    return CheckResult("cache", "ok", f"cached decoding equals a full pass ({change:.1g})", values)
+        return broken(text, values, advice)
+    return ok(f"cached decoding equals a full pass ({change:.1g})", values)
 
 
-def check_length(cell: Cell) -> CheckResult:
+@check("length", "a text longer than trained works, or where the limit is")
+def length(cell: Cell) -> CheckResult:
     """A text longer than trained, or the limit that a scheme states."""
     model, trained = cell.bench.model, cell.bench.task.seq_len
     limit = model.position.max_length
@@ -129,18 +133,14 @@ def check_length(cell: Cell) -> CheckResult:
     if limit is not None and limit < wanted:
         if limit <= LONG and accepts(model, limit + 1):
             text = f"says that it ends at {limit} tokens, but takes {limit + 1}"
-            return CheckResult("length", "broken", text, values, "an error that names the limit")
+            return broken(text, values, "an error that names the limit")
         text = f"ends at {limit} tokens; evaluation up to {wanted} is undefined beyond"
-        return CheckResult(
-            "length", "warning", text, values, "a relative scheme, or a longer table"
-        )
+        return warning(text, values, "a relative scheme, or a longer table")
     if not accepts(model, tried):
         text = f"fails at {tried} tokens, though it states no limit below"
-        return CheckResult(
-            "length", "broken", text, values, "max_length, or an error that says why"
-        )
+        return broken(text, values, "max_length, or an error that says why")
     times = f"{tried / trained:.3g} train lengths"
-    return CheckResult("length", "ok", f"works at {tried} tokens ({times})", values)
+    return ok(f"works at {tried} tokens ({times})", values)
 
 
 def accepts(model: Transformer, length: int) -> bool:

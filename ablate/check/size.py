@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from ablate.check.cell import Cell, CheckResult
+from ablate.check.cell import Cell, CheckResult, broken, check, ok, warning
 from ablate.model.transformer import Transformer, count_parameters, flops_per_token
 
 DEEP = 12
@@ -14,29 +14,30 @@ WASHED_OUT = 0.4
 """Cosine between the stream's start and end below which norms on the skip path have renewed it."""
 
 
-def check_norms(cell: Cell) -> CheckResult:
+@check("norms", "their number, against what the placement's file states")
+def norms(cell: Cell) -> CheckResult:
     """The number of norms, against the number that the placement's file states."""
     model = cell.bench.model
-    found = list(norms_in(model))
-    kinds = sorted({type(norm).__name__ for norm in found})
-    shared = len(found) - len({id(norm) for norm in found})
+    built = list(norms_in(model))
+    kinds = sorted({type(norm).__name__ for norm in built})
+    shared = len(built) - len({id(norm) for norm in built})
     formula = cell.facts.get("norm", {}).get("norms", "")
     try:
         claimed = count(formula, model, cell) if formula else None
     except (ArithmeticError, NameError, SyntaxError, TypeError, ValueError) as error:
         text = f"the formula of its file cannot be used: {formula}: {error}"
         advice = "sizes, and options of the placement"
-        return CheckResult("norms", "warning", text, {"norms": len(found)}, advice)
-    values = {"norms": len(found), "claimed": claimed, "kinds": kinds, "shared": shared}
-    told = f"{len(found)} {' and '.join(kinds)}" if found else "none"
-    if claimed is not None and claimed != len(found):
-        text = f"{told}, but its file says {formula} = {claimed}"
+        return warning(text, {"norms": len(built)}, advice)
+    values = {"norms": len(built), "claimed": claimed, "kinds": kinds, "shared": shared}
+    kinds_built = f"{len(built)} {' and '.join(kinds)}" if built else "none"
+    if claimed is not None and claimed != len(built):
+        text = f"{kinds_built}, but its file says {formula} = {claimed}"
         advice = "a norm left out or doubled; or a class whose name does not end in Norm"
-        return CheckResult("norms", "broken", text, values, advice)
+        return broken(text, values, advice)
     if shared:
-        text = f"{told}, {shared} of them in a second place"
-        return CheckResult("norms", "warning", text, values, "a norm of its own for each sublayer")
-    return CheckResult("norms", "ok", f"{told}{f' ({formula})' if formula else ''}", values)
+        text = f"{kinds_built}, {shared} of them in a second place"
+        return warning(text, values, "a norm of its own for each sublayer")
+    return ok(f"{kinds_built}{f' ({formula})' if formula else ''}", values)
 
 
 def norms_in(model: Transformer) -> Iterator[nn.Module]:
@@ -56,14 +57,16 @@ def count(formula: str, model: Transformer, cell: Cell) -> int:
     return int(eval(formula, {"__builtins__": {}}, known))
 
 
-def check_size(cell: Cell) -> CheckResult:
+@check("size", "parameters and floating-point operations a token")
+def size(cell: Cell) -> CheckResult:
     """Parameters, and floating-point operations of training per token."""
     parameters, flops = count_parameters(cell.bench.model), flops_per_token(cell.bench.model)
     text = f"{parameters:,} parameters, {flops / 1e6:,.3g} MFLOP a token in training"
-    return CheckResult("size", "ok", text, {"parameters": parameters, "flops_per_token": flops})
+    return ok(text, {"parameters": parameters, "flops_per_token": flops})
 
 
-def check_schedule(cell: Cell) -> CheckResult:
+@check("schedule", "first, highest and last learning rate; whether warmup is missing")
+def schedule(cell: Cell) -> CheckResult:
     """First, highest and last learning rate, and whether this stack asks for a warmup."""
     schedule, depth = cell.bench.schedule, cell.depth
     rates = [schedule.rate(step) for step in range(1, schedule.steps + 1)]
@@ -81,7 +84,7 @@ def check_schedule(cell: Cell) -> CheckResult:
     text += f", {last:.2g} at step {schedule.steps}"
     if first == 0:
         advice = "a warmup that begins at 1/W"
-        return CheckResult("schedule", "broken", f"{text}: the first step is lost", values, advice)
+        return broken(f"{text}: the first step is lost", values, advice)
     level = all(math.isclose(rms, depth.stream[-1], rel_tol=0.01) for rms in depth.stream[1:])
     deep = len(depth.inputs) >= DEEP and level and depth.kept < WASHED_OUT
     if deep and first >= peak:
@@ -90,5 +93,5 @@ def check_schedule(cell: Cell) -> CheckResult:
             f"end {depth.kept:.2f}): such deep stacks may stay at the unigram loss"
         )
         advice = "warmup=linear, norm=deepnorm or norm=pre, or a smaller lr"
-        return CheckResult("schedule", "warning", text, values, advice)
-    return CheckResult("schedule", "ok", text, values)
+        return warning(text, values, advice)
+    return ok(text, values)

@@ -9,23 +9,31 @@ from ablate.judge.thresholds import HIGH_FIRST_LOSS, LOW_FIRST_LOSS, UNTRAINED_S
 FirstLossVerdict = Literal["high", "low", "usual"]
 
 
-def chance(spread: float, unigram: float | None, targets: int | None) -> float:
+def chance(spread: float, repeats: float) -> float:
     """Standard deviation in nats of a first loss about what its logits cost on average.
 
-    Logits of standard deviation s over the vocabulary do not average out over n targets of entropy
-    H, the unigram loss, which are about e^H different tokens: s sqrt(1/n + e^-H).
+    Logits of standard deviation s over the vocabulary do not average out over targets that are
+    often the same token. With the probability r that two targets are one token it is s sqrt(r).
 
-    >>> [round(chance(0.6, h, n), 2) for h, n in ((3.4, 1024), (0.69, 4), (None, None))]
-    [0.11, 0.52, 0.0]
+    >>> chance(0.5, 0.04)
+    0.1
     """
-    few = 1 / targets if targets else 0.0
-    alike = 0.0 if unigram is None else math.exp(-unigram)
-    return spread * math.sqrt(few + alike)
+    return spread * math.sqrt(repeats)
 
 
-def judge(
-    excess: float, *, unigram: float | None, targets: int | None, spread: float | None
-) -> FirstLossVerdict:
+def likely_repeats(unigram: float | None, targets: int | None) -> float:
+    """About the probability that two targets, maybe the same one, are one token.
+
+    From their number n and their entropy H, the unigram loss: 1/n + e^-H, as of e^H different
+    tokens. Those of a text differ in frequency, and then it is more. For records without `repeats`.
+
+    >>> [round(likely_repeats(h, n), 3) for h, n in ((3.4, 1024), (0.69, 4), (None, None))]
+    [0.034, 0.752, 0.0]
+    """
+    return (1 / targets if targets else 0.0) + (0.0 if unigram is None else math.exp(-unigram))
+
+
+def judge(excess: float, *, repeats: float, spread: float | None) -> FirstLossVerdict:
     """Whether a first loss is so far from ln V, by `excess` nats, that there is a reason.
 
     High: above 0.5, unless its logits are known to be small (s^2/2 < 0.25) and chance, three of its
@@ -33,19 +41,17 @@ def judge(
     excuse: they are the reason, and an init or a norm changes them. Low: below -0.1 by more than
     two standard deviations, with the s = 0.6 of untrained logits.
 
-    >>> judge(0.52, unigram=3.4, targets=1024, spread=1.0)
-    'high'
-    >>> judge(0.85, unigram=0.69, targets=4, spread=0.56)
-    'usual'
-    >>> judge(-0.4, unigram=3.4, targets=1024, spread=None)
+    >>> judge(0.6, repeats=0.03, spread=1.15), judge(0.85, repeats=0.75, spread=0.56)
+    ('high', 'usual')
+    >>> judge(-0.4, repeats=0.03, spread=None)
     'low'
     """
     if excess > HIGH_FIRST_LOSS:
         if spread is None or large(spread):
             return "high"
-        lucky = spread**2 / 2 + 3 * chance(spread, unigram, targets)
+        lucky = spread**2 / 2 + 3 * chance(spread, repeats)
         return "usual" if excess <= lucky else "high"
-    lucky = 2 * chance(UNTRAINED_SPREAD, unigram, targets)
+    lucky = 2 * chance(UNTRAINED_SPREAD, repeats)
     return "low" if excess < -LOW_FIRST_LOSS - lucky else "usual"
 
 
@@ -66,9 +72,7 @@ def judge_record(record: Mapping[str, Any]) -> FirstLossVerdict:
         excess = first - uniform
     if excess is None or math.isnan(excess):
         return "usual"
-    return judge(
-        excess,
-        unigram=loss.get("unigram_train"),
-        targets=loss.get("targets"),
-        spread=scale.get("first"),
-    )
+    repeats = loss.get("repeats")
+    if repeats is None:
+        repeats = likely_repeats(loss.get("unigram_train"), loss.get("targets"))
+    return judge(excess, repeats=repeats, spread=scale.get("first"))

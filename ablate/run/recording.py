@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 import ablate
@@ -51,6 +52,7 @@ def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any
                 "unigram",
                 "unigram_train",
                 "targets",
+                "repeats",
                 "first",
                 "excess",
                 "final",
@@ -88,7 +90,10 @@ def describe(result: dict[str, Any], bench: Bench, config: Mapping[str, Any]) ->
     result["loss"]["uniform"] = bench.task.uniform
     result["loss"]["unigram"] = bench.task.unigram()
     result["loss"]["unigram_train"] = bench.task.unigram_train()
-    result["loss"]["targets"] = int((bench.task.batch(1).targets != IGNORED).sum())
+    targets = bench.task.batch(1).targets
+    counts = np.unique(targets[targets != IGNORED], return_counts=True)[1]
+    result["loss"]["targets"] = int(counts.sum())
+    result["loss"]["repeats"] = float(np.square(counts / counts.sum()).sum())
     device = bench.model.embedding.weight.device
     result["environment"]["device"] = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type

@@ -1,5 +1,6 @@
 """Text for whoever reads stdout: a terminal of some width, a file, a stream that knows no Greek."""
 
+import io
 import json
 import math
 import os
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from rich.text import Text
 
 PLAIN = str.maketrans(
@@ -66,6 +68,31 @@ def fold(text: str, width: int | None, first: str = "", later: str = "") -> list
         break_on_hyphens=False,
     )
     return lines or [first.rstrip()]
+
+
+def laid_out(table: "Table", width: int | None) -> list["Text"]:
+    """A rich table in lines of `width`, or in as many columns as it takes without one.
+
+    Nothing is cut: columns that may not be folded, and words longer than a line, stand out.
+    """
+    from rich.console import Console
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    console = Console(file=io.StringIO(), width=sys.maxsize, force_terminal=False)
+    for column in table.columns:
+        if column.no_wrap:
+            cells = (column.header, *column.cells)
+            column.min_width = max(
+                Measurement.get(console, console.options, cell).maximum for cell in cells
+            )
+    needed = Measurement.get(console, console.options, table)
+    options = console.options.update(width=max(width or needed.maximum, needed.minimum))
+    lines = console.render_lines(table, options, pad=False)
+    texts = [Text.assemble(*((s.text, s.style or "") for s in line)) for line in lines]
+    for text in texts:
+        text.rstrip()
+    return texts
 
 
 def readable(text: str, encoding: str | None) -> str:

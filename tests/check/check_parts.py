@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ablate import build
 from ablate.check.cell import Cell, CheckResult
-from ablate.check.checks import CHECKS, check
+from ablate.check.checks import CHECKS, check_cell
 from ablate.check.command import PlannedCell, make_cell, make_plan
 from ablate.config.compose import Composer
 from ablate.data.lm import LanguageModelling
@@ -71,8 +71,8 @@ class Cells:
 
 def look(cell: Cell, *names: str) -> CheckResult | list[CheckResult]:
     """The finding of one check, or of several."""
-    found = check(cell, [(name, one) for name, one in CHECKS if name in names])
-    return found[0] if len(names) == 1 else found
+    results = check_cell(cell, [check for check in CHECKS if check.name in names])
+    return results[0] if len(names) == 1 else results
 
 
 def broken(findings: Sequence[CheckResult]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import torch
 from check_parts import DEEP, Cells, broken, look
 
 from ablate.check.cell import Cell
-from ablate.check.checks import check, marks, warnings
+from ablate.check.checks import check_cell, marks, warnings
 from ablate.check.first_step import judge_first_loss
 from ablate.check.initial import FirstLoss, measure_first_loss
 from ablate.check.passes import undisturbed
@@ -30,21 +30,21 @@ def cells(words: Path, tmp_path_factory: pytest.TempPathFactory) -> Cells:
 
 @pytest.mark.parametrize("name", POSITIONS)
 def test_no_position_scheme_is_called_broken(cells: Cells, name: str) -> None:
-    found = check(cells(f"pos={name}"))
+    found = check_cell(cells(f"pos={name}"))
     assert not broken(found)
     assert len(found) == 12
 
 
 @pytest.mark.parametrize("name", NORMS)
 def test_no_norm_placement_is_called_broken(cells: Cells, name: str) -> None:
-    found = check(cells(f"norm={name}", "depth=4"))
+    found = check_cell(cells(f"norm={name}", "depth=4"))
     assert not broken(found)
     assert marks(found)["ok"] >= 11
 
 
 @pytest.mark.parametrize("name", ["none", "rope", "learned", "alibi"])
 def test_encoders_are_checked_as_such(cells: Cells, name: str) -> None:
-    found = {f.name: f for f in check(cells(f"pos={name}", "task=mlm"))}
+    found = {f.name: f for f in check_cell(cells(f"pos={name}", "task=mlm"))}
     assert not broken(list(found.values()))
     assert "causality" not in found
     assert "cache" not in found
@@ -105,14 +105,20 @@ def test_a_low_loss_within_the_noise_of_a_text_is_no_leak() -> None:
         "width": 64,
         "tokens": 1024,
     }
-    assert judge_first_loss(FirstLoss(loss=5.3, error=0.2, **known)).mark == "ok"
-    assert judge_first_loss(FirstLoss(loss=5.3, error=0.05, **known)).mark == "broken"
-    assert judge_first_loss(FirstLoss(loss=math.nan, error=0.2, **known)).mark == "broken"
-    high = judge_first_loss(FirstLoss(loss=6.2, error=0.2, **known))
+    assert judge_first_loss(FirstLoss(loss=5.3, repeats=0.1, **known)).mark == "ok"
+    assert judge_first_loss(FirstLoss(loss=5.3, repeats=0.005, **known)).mark == "broken"
+    assert judge_first_loss(FirstLoss(loss=math.nan, repeats=0.1, **known)).mark == "broken"
+    high = judge_first_loss(FirstLoss(loss=6.2, repeats=0.1, **known))
     assert high.mark == "ok"
     assert "happen to lie" in high.text
-    assert judge_first_loss(FirstLoss(loss=6.2, error=0.05, **known)).mark == "warning"
-    assert judge_first_loss(FirstLoss(loss=6.2, error=0.2, **known | {"stream": 2})).advice
+    assert judge_first_loss(FirstLoss(loss=6.2, repeats=0.005, **known)).mark == "warning"
+    large = judge_first_loss(FirstLoss(loss=6.2, repeats=0.1, **known | {"spread": 1.2}))
+    assert "head's weights are large" in large.text
+    lifted = judge_first_loss(
+        FirstLoss(loss=6.2, repeats=0.1, **known | {"spread": 1.2, "stream": 2})
+    )
+    assert "the stream reaches the head" in lifted.text
+    assert lifted.advice
 
 
 # Profiles over depth
@@ -152,7 +158,7 @@ def test_growth_is_exponential_without_norm_and_not_with_it(cells: Cells) -> Non
 
 def test_numbers_that_overflow_are_broken(cells: Cells) -> None:
     cell = cells(*DEEP, "norm=none", "init=gpt2", "init.std=50.0")
-    found = dict(broken(check(cell)))
+    found = dict(broken(check_cell(cell)))
     assert set(found) >= {"first loss", "gradients", "activations", "causality"}
     for name in ("activations", "causality"):
         assert "numbers overflow" in found[name]
@@ -244,7 +250,7 @@ def test_limits_of_length_are_stated_and_kept(cells: Cells) -> None:
 
 
 def test_a_check_that_fails_does_not_hide_the_others(cells: Cells) -> None:
-    found = {f.name: f for f in check(cells(pos=parts.Crashes))}
+    found = {f.name: f for f in check_cell(cells(pos=parts.Crashes))}
     assert len(found) == 12
     assert found["causality"].text == "fails with RuntimeError: broke on purpose"
     assert found["norms"].mark == "ok"
