@@ -9,6 +9,14 @@ class UserError(Exception):
     """
 
 
+class PartError(UserError):
+    """A mistake in what a key of the config names, told as "KEY: REASON"."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"{key}: {reason}")
+        self.key, self.reason = key, reason
+
+
 def in_a_line(error: BaseException) -> str:
     """What an exception says first.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ablate.config.compose import Composer
-from ablate.errors import UserError
+from ablate.errors import PartError, UserError
 from ablate.shell.parser import Parser
 from ablate.shell.terminal import columns, show, show_json
 
@@ -149,13 +149,13 @@ def make_cell(planned: PlannedCell, corpus: Any, composer: Composer) -> Any:
 
 @contextmanager
 def named(planned: PlannedCell) -> Iterator[None]:
-    """Let a UserError say which choice of a group it is about."""
+    """Let a mistake in a part say which choice it is about."""
     try:
         yield
-    except UserError as error:
-        group, _, rest = str(error).partition(": ")
-        name = planned.choices.get(group)
-        raise UserError(f"{group}={name}: {rest}" if name else str(error)) from error
+    except PartError as error:
+        if error.key not in planned.choices:
+            raise
+        raise UserError(f"{error.key}={planned.choices[error.key]}: {error.reason}") from error
 
 
 def differences(planned: PlannedCell, plan: Sequence[PlannedCell]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ablate.config.catalogue import nearest
 from ablate.config.values import brief
-from ablate.errors import UserError, in_a_line
+from ablate.errors import PartError, UserError, in_a_line
 
 Config = Mapping[str, Any]
 
@@ -27,11 +27,11 @@ def part(config: Config, group: str) -> Callable[..., Any]:
 
 def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
     if "_target_" not in choice:
-        raise UserError(f"{key}: its file names no class; it needs a line _target_: module.Class")
+        raise PartError(key, "its file names no class; it needs a line _target_: module.Class")
     name = choice["_target_"]
     target = locate(name, key)
     if not callable(target):
-        raise UserError(f"{key}: {name} is no class and no function")
+        raise PartError(key, f"{name} is no class and no function")
     options = {
         k: _part(v, f"{key}.{k}") if isinstance(v, Mapping) and "_target_" in v else v
         for k, v in choice.items()
@@ -45,9 +45,11 @@ def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
             return target(*arguments, **options, **more)
         except UserError as error:
             text = str(error)
-            raise UserError(text if text.startswith(f"{key}.") else f"{key}: {text}") from error
+            if text.startswith(f"{key}."):
+                raise
+            raise PartError(key, text) from error
         except (Exception, SystemExit) as error:  # of a user's class; ours raise UserError
-            raise UserError(f"{key}: {name} cannot be made: {in_a_line(error)}") from error
+            raise PartError(key, f"{name} cannot be made: {in_a_line(error)}") from error
 
     return build_it
 
@@ -58,14 +60,14 @@ def locate(name: str, key: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"{key}: {name}: no module {error.name} in the current folder or on the Python path"
+        raise PartError(
+            key, f"{name}: no module {error.name} in the current folder or on the Python path"
         ) from error
     except (Exception, SystemExit) as error:
-        raise UserError(f"{key}: importing {module_name} fails: {in_a_line(error)}") from error
+        raise PartError(key, f"importing {module_name} fails: {in_a_line(error)}") from error
     if attribute not in vars(module):
         hint = nearest(attribute, vars(module))
-        raise UserError(f"{key}: {module_name} has no {attribute}.{hint}")
+        raise PartError(key, f"{module_name} has no {attribute}.{hint}")
     return vars(module)[attribute]
 
 

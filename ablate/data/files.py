@@ -8,7 +8,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple
 
-from ablate.errors import UserError
+from ablate.errors import PartError, UserError
 
 CHUNK = 1 << 18  # characters of a piece at most; what one step of tokenising holds in memory
 SNIFF = 1 << 13  # bytes read to recognise a binary file in a folder
@@ -45,7 +45,7 @@ def stamp(sources: Iterable[TextSource], *facts: object) -> Stamp:
         try:
             status = source.path.stat()
         except OSError as error:
-            raise UserError(f"corpus: {source.path}: {error.strerror}") from error
+            raise PartError("corpus", f"{source.path}: {error.strerror}") from error
         rows.append([source.name, str(source.path), status.st_size, status.st_mtime_ns])
         newest = max(newest, status.st_mtime_ns)
         size += status.st_size
