@@ -11,7 +11,7 @@ from ablate.report.runs.columns import Missing
 from ablate.report.runs.settings import text
 from ablate.report.text.layout import Strip, draw, wrapped
 from ablate.report.words.cells import NONE, number
-from ablate.report.words.phrases import amount, count_of
+from ablate.report.words.numbers import amount, count_of
 from ablate.shell.clean import clean
 
 BARS = 40

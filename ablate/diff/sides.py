@@ -12,7 +12,7 @@ from ablate.errors import UserError
 from ablate.judge.intervals import Interval, over_seeds
 from ablate.judge.thresholds import MARGIN
 from ablate.record.curves import read_lines
-from ablate.report.inference.ledger import FIELDS
+from ablate.report.inference.ledger_fields import FIELDS
 from ablate.report.inference.outcomes import ABSENT, Outcome, cells, matched, outcomes
 from ablate.report.inference.testing import Difference, difference
 from ablate.report.runs.collect import Run, collect, load, newest_study
@@ -97,14 +97,14 @@ def _one_arm(word: str, runs: Sequence[Run]) -> Side:
 def settings_that_differ(first: Side, second: Side) -> list[tuple[str, str, str]]:
     """Return (key, first's value, second's) of settings and of what runs were given; – for none."""
     one, two = settings(first.runs[0]), settings(second.runs[0])
-    told = {
+    texts = {
         key: tuple(text(row[key]) if key in row else ABSENT for row in (one, two))
         for key in dict.fromkeys([*one, *two])
         if key not in IDENTITY
     }
-    for field, read in FIELDS.items():
-        told.setdefault(field, (_given(first, read), _given(second, read)))
-    return [(key, a, b) for key, (a, b) in told.items() if a != b]
+    for field in FIELDS:
+        texts.setdefault(field.key, (_given(first, field.read), _given(second, field.read)))
+    return [(key, a, b) for key, (a, b) in texts.items() if a != b]
 
 
 def _given(side: Side, read: Callable[[Outcome], Any]) -> str:

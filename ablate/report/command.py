@@ -14,12 +14,13 @@ from ablate.errors import UserError
 from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.options import SUFFIXES, parse
 from ablate.report.runs.collect import Run, collect
+from ablate.report.runs.shown import shown
 from ablate.report.runs.skipped import skipped
 from ablate.report.runs.tables import Table, build
 from ablate.report.text.machine import as_csv, as_json
 from ablate.report.text.render import as_markdown, as_table
-from ablate.report.words.heading import outside, shown
-from ablate.report.words.says import Section, sections
+from ablate.report.words.sections import Section, sections
+from ablate.report.words.troubles import outside
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ def main(arguments: Sequence[str]) -> int:
         selection_seeds=options.selection_seeds,
     )
     if analysis.choices:  # the table too is of the runs that nothing was chosen on
-        told = {name for arm in analysis.arms for name in arm.runs}
-        kept = [run for run in runs if run.found is None or f"{run.study}/{run.name}" in told]
+        reported = {name for arm in analysis.arms for name in arm.runs}
+        kept = [run for run in runs if run.found is None or f"{run.study}/{run.name}" in reported]
         table = _table(kept, options)
     arms = build(shown(table)) if options.runs else table
     report = Report(
@@ -125,11 +126,11 @@ def _table(runs: Sequence[Run], options: argparse.Namespace) -> Table:
 def _print(report: Report, format_name: str) -> None:
     console = Console(soft_wrap=True, highlight=False)
     if format_name == "table" and (console.is_terminal or "COLUMNS" in os.environ):
-        told = as_table(report.table, console.width, report.sections)
+        sized = as_table(report.table, console.width, report.sections)
         if console.is_terminal:
-            console.print(told, end="")
+            console.print(sized, end="")
             return
-        text = told.plain
+        text = sized.plain
     else:
         text = TEXTS[format_name](report)
     # A terminal or file of another encoding gets a question mark for a bar, not a traceback.

@@ -9,6 +9,8 @@ from ablate.report.figures.look import FAINT, INK, SOFT
 from ablate.report.figures.view import shortened
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.contrasts import Contrast
+from ablate.report.words.comparisons import verdict_text
+from ablate.report.words.premises import against, direction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,26 +23,23 @@ Block = tuple[str, list[Contrast]]
 
 def effects(analysis: Analysis) -> Drawing | None:
     """Main effects, interactions and arms against the baseline, each with its 95 % interval."""
-    blocks = [
-        (title, chosen)
-        for title, contrasts in (
-            ("main effects", analysis.effects),
-            ("interactions", analysis.interactions),
-            (f"arms against {analysis.against}", analysis.contrasts),
-        )
-        if (chosen := largest(contrasts))
-    ]
-    # With one factor its main effects are the arms' differences over again.
-    if len(analysis.factors) < 2:
-        blocks = [block for block in blocks if block[0] != "main effects"] or blocks
+    main, crossed = largest(analysis.effects), largest(analysis.interactions)
+    arms = largest(analysis.contrasts)
+    if len(analysis.factors) < 2 and (crossed or arms):
+        main = []  # with one factor they are the arms' differences over again
+    titled = (
+        ("main effects", main),
+        ("interactions", crossed),
+        (f"arms against {against(analysis)}", arms),
+    )
+    blocks = [(title, contrasts) for title, contrasts in titled if contrasts]
     if not blocks:
         return None
-    word = "higher is better" if analysis.higher_is_better else "lower is better"
     return Drawing(
         "effects",
         "Differences with intervals",
-        f"Difference in {analysis.meaning} ({word}), paired by seed: dot and 95 % interval over"
-        f" seeds; without a bar too few seeds give none. Grey band: the margin of"
+        f"Difference in {analysis.meaning} ({direction(analysis)}), paired by seed: dot and 95 %"
+        f" interval over seeds; without a bar too few seeds give none. Grey band: the margin of"
         f" ±{analysis.margin:g}, below which a difference is called none. An interaction is by how"
         " much one difference changes with the other factor. The largest of each kind are drawn.",
         partial(_draw, analysis, blocks),
@@ -97,7 +96,7 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
             zorder=3,
         )
         axes.annotate(
-            _word(one),
+            verdict_text(one),
             (1.01, place),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -108,12 +107,6 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-
-
-def _word(one: Contrast) -> str:
-    if one.kind == "interaction" and one.verdict in ("better", "worse"):
-        return "interact"
-    return one.verdict
 
 
 def _name(one: Contrast) -> str:

@@ -1,4 +1,4 @@
-"""From runs to what can be said of them: arms, contrasts, effects, counts and sentences."""
+"""From runs to what can be said of them: arms, contrasts, effects, counts, points to tell."""
 
 import difflib
 from collections.abc import Sequence
@@ -6,20 +6,28 @@ from dataclasses import dataclass
 
 from ablate.errors import UserError
 from ablate.judge.thresholds import MARGIN
-from ablate.report.inference.arms import Arm, against_baseline, baselines, choose_baseline, grouped
+from ablate.report.inference import caveats
+from ablate.report.inference.arms import (
+    Arm,
+    BaselineReason,
+    against_baseline,
+    baselines,
+    choose_baseline,
+    grouped,
+)
 from ablate.report.inference.choosing import ChosenValue, choose
-from ablate.report.inference.contrasts import Contrast, Judge, judged
+from ablate.report.inference.contrasts import Contrast, judged
 from ablate.report.inference.counts import Count, counted
 from ablate.report.inference.effects import interactions, main_effects, reference_levels
 from ablate.report.inference.findings import ArmFinding, findings
 from ablate.report.inference.ledger import Flag, LedgerRow, flags, ledger, repeats
 from ablate.report.inference.outcomes import outcomes
 from ablate.report.inference.sensitivity import Sensitivity, sensitivities
+from ablate.report.inference.story import Point, points, told_effects
+from ablate.report.inference.verdicts import Judge
 from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import BY_KEY, Column
 from ablate.report.runs.settings import parse_where
-from ablate.report.words.story import cautions, story, told_effects
-from ablate.report.words.verdicts import Sentence
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,7 @@ class Analysis:
     `effects` are main effects, `interactions` two-way ones, each a family of its own for Holm's
     correction, as are the `contrasts` with the baseline arm and the `counts`. `choices` are the
     learning rates (or other values) chosen per arm, on seeds that nothing else here is made of.
+    `points` are what is to be told, in order; `words.statements` makes sentences of them.
     """
 
     metric: str
@@ -39,7 +48,7 @@ class Analysis:
     factors: tuple[str, ...]
     arms: tuple[Arm, ...]
     baseline: str | None
-    baseline_reason: str
+    baseline_reason: BaselineReason
     contrasts: tuple[Contrast, ...]
     effects: tuple[Contrast, ...]
     interactions: tuple[Contrast, ...]
@@ -49,13 +58,12 @@ class Analysis:
     ledger: tuple[LedgerRow, ...]
     flags: tuple[Flag, ...]
     findings: tuple[ArmFinding, ...]
-    sentences: tuple[Sentence, ...]
+    points: tuple[Point, ...]
 
     @property
-    def against(self) -> str:
-        """What the contrasts are against: the baseline, or one in each task or text."""
-        several = len({one.against for one in self.contrasts}) > 1
-        return "the baseline of their task or text" if several else f"{self.baseline}"
+    def judge(self) -> Judge:
+        """How its values are judged."""
+        return Judge(self.margin, self.higher_is_better, self.unit)
 
 
 def analyse(
@@ -77,31 +85,38 @@ def analyse(
     key, seed or baseline that is not there.
     """
     column = judged_column(metric)
-    everything = found = outcomes(runs, column)
-    factors = every_factor = list(found[0].levels) if found else []
+    everything = kept = outcomes(runs, column)
+    factors = every_factor = list(everything[0].levels) if everything else []
     choices: list[ChosenValue] = []
-    if choose_key is not None and found:
-        found, choices = choose(found, factors, choose_key, selection_seeds)
+    if choose_key is not None and everything:
+        kept, choices = choose(everything, factors, choose_key, selection_seeds)
         factors = [factor for factor in factors if factor != choose_key]
     keys = [key for key in by if key in factors] or factors
-    groups = grouped(found, keys)
+    groups = grouped(kept, keys)
     base, reason = choose_baseline(groups, _conditions(baseline))
-    judge = Judge(margin, column.better == "higher")
+    judge = Judge(margin, column.better == "higher", column.unit)
     families = baselines(groups, base, keys) if base else []
     pairs = [against_baseline(family, own, keys, factors) for own, family in families]
-    contrasts = judged([pair for found in pairs for pair in found], judge)
-    reference = reference_levels(found, factors, base)
-    effects = judged(main_effects(found, factors, reference), judge)
-    crossed = judged(interactions(found, factors, reference), judge)
+    contrasts = judged([pair for family in pairs for pair in family], judge)
+    reference = reference_levels(kept, factors, base)
+    effects = judged(main_effects(kept, factors, reference), judge)
+    crossed = judged(interactions(kept, factors, reference), judge)
     counts = counted(effects)
     sensitive = sensitivities(everything, every_factor)
     arms = [group.arm for group in groups]
-    rows = ledger(groups, factors, choices)
-    flagged = [flags(ledger(family, factors, choices), factors) for _, family in families]
-    fair = [*(flag for found in flagged for flag in found), *repeats(groups)]
+    unequal = [
+        *(f for _, own in families for f in flags(ledger(own, factors, choices), factors)),
+        *repeats(groups),
+    ]
     alone, mixed = told_effects(effects)
-    told = contrasts if by or len({one.factors for one in alone}) < 2 else alone
-    said = story(told, [] if by else crossed, counts, sensitive, column.unit, judge)
+    # The arms themselves, where groups were asked for or one factor makes all the difference.
+    leading = contrasts if by or len({one.factors for one in alone}) < 2 else alone
+    cautions = [
+        *caveats.of_differences(leading, sensitive),
+        *(flag for flag in unequal if flag.unfair),
+        *caveats.of_arms(arms, choices, mixed, column.key),
+        *(flag for flag in unequal if not flag.unfair),
+    ]
     return Analysis(
         metric=metric,
         meaning=column.meaning,
@@ -118,10 +133,10 @@ def analyse(
         counts=tuple(counts),
         sensitivities=tuple(sensitive),
         choices=tuple(choices),
-        ledger=tuple(rows),
-        flags=tuple(fair),
+        ledger=tuple(ledger(groups, factors, choices)),
+        flags=tuple(unequal),
         findings=tuple(findings(groups)),
-        sentences=(*said, *cautions(arms, choices, fair, mixed, column.key)),
+        points=tuple(points(leading, [] if by else crossed, counts, cautions)),
     )
 
 

@@ -43,6 +43,19 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class BaselineReason:
+    """Why an arm is the baseline: of `fitting` arms it is the nearest to the defaults.
+
+    `asked` tells whether they fit what was asked for, or are all arms; `finished` whether those
+    without a finished run had to be passed over.
+    """
+
+    asked: bool
+    fitting: int
+    finished: bool
+
+
+@dataclass(frozen=True)
 class Group:
     """An arm with its outcomes."""
 
@@ -50,10 +63,10 @@ class Group:
     outcomes: tuple[Outcome, ...]
 
 
-def grouped(found: Sequence[Outcome], keys: Sequence[str]) -> list[Group]:
+def grouped(outcomes: Sequence[Outcome], keys: Sequence[str]) -> list[Group]:
     """Return the outcomes as groups of equal values of `keys`; by the arm's name without keys."""
     groups: dict[tuple[str, ...], list[Outcome]] = {}
-    for outcome in found:
+    for outcome in outcomes:
         values = tuple(outcome.levels[key] for key in keys) or (outcome.run.arm,)
         groups.setdefault(values, []).append(outcome)
     ordered = sorted(groups.values(), key=lambda g: [order(g[0].settings.get(k)) for k in keys])
@@ -89,7 +102,7 @@ def _arm(group: Sequence[Outcome], keys: Sequence[str]) -> Arm:
 
 def choose_baseline(
     groups: Sequence[Group], wanted: dict[str, list[str]]
-) -> tuple[Group | None, str]:
+) -> tuple[Group | None, BaselineReason]:
     """Return the baseline and why it is; `wanted` are values by key, as after `--baseline`.
 
     Among several that fit it is the one with a finished run that is nearest to the defaults of
@@ -98,17 +111,13 @@ def choose_baseline(
     fitting = [group for group in groups if _fits(group, wanted)]
     if not fitting:
         if not groups:
-            return None, "no runs"
-        told = ",".join(f"{key}={','.join(values)}" for key, values in wanted.items())
+            return None, BaselineReason(False, 0, False)
+        asked = ",".join(f"{key}={','.join(values)}" for key, values in wanted.items())
         there = "; ".join(group.arm.label for group in groups[:4])
-        raise UserError(f"--baseline {told}: no arm has it; there are {there}, ...")
-    reason = "--baseline" if wanted else "the arm nearest to the defaults"
-    if wanted and len(fitting) > 1:
-        reason = f"of the {len(fitting)} arms that --baseline fits the nearest to the defaults"
+        raise UserError(f"--baseline {asked}: no arm has it; there are {there}, ...")
     nearest = _nearest(fitting)
-    if nearest is not _nearest(fitting, finished_first=False):
-        reason += ", of those with a finished run"
-    return nearest, reason
+    passed_over = nearest is not _nearest(fitting, finished_first=False)
+    return nearest, BaselineReason(bool(wanted), len(fitting), passed_over)
 
 
 def _nearest(groups: Sequence[Group], finished_first: bool = True) -> Group:
@@ -152,11 +161,10 @@ def baselines(
     for group in groups:
         levels = group.outcomes[0].levels
         alike.setdefault(tuple(levels[key] for key in scales), []).append(group)
-    found = []
-    for members in alike.values():
-        first = base if any(group is base for group in members) else _nearest(members)
-        found.append((first, members))
-    return found
+    return [
+        (base if any(group is base for group in members) else _nearest(members), members)
+        for members in alike.values()
+    ]
 
 
 def against_baseline(

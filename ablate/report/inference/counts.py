@@ -32,6 +32,16 @@ class Count:
     p: float
     p_holm: float
 
+    @property
+    def name(self) -> str:
+        """The level as it is typed."""
+        return f"{self.factor}={self.level}"
+
+    @property
+    def against(self) -> str:
+        """The reference level as it is typed."""
+        return f"{self.factor}={self.reference}"
+
 
 def counted(effects: Sequence[Contrast]) -> list[Count]:
     """Return the counts of every main effect in which a run ended so."""

@@ -10,9 +10,7 @@ from typing import Any
 from ablate.judge.intervals import Interval, interval
 from ablate.report.inference.arms import grouped
 from ablate.report.inference.outcomes import Outcome
-from ablate.report.runs.settings import text
 from ablate.report.runs.tables import distinct
-from ablate.report.words.phrases import amount, count_of
 
 KEY = "lr"
 FEWEST = 3  # learning rates that make a grid
@@ -96,18 +94,3 @@ def _in_order(row: Mapping[float, float | None], rates: Sequence[float]) -> list
 
 def _capped(loss: float | None, uniform: float) -> float:
     return uniform if loss is None else min(loss, uniform)
-
-
-def sensitivity_text(found: Sequence[Sensitivity]) -> str:
-    """Say which arms a wrong learning rate costs least and most."""
-    ordered = sorted(found, key=lambda one: one.value.mean or 0.0)
-    least, most = ordered[0], ordered[-1]
-    rates = f"over {', '.join(map(text, least.rates))}"
-    told = f"what an lr costs that is not the best, on average {rates}: {least.arm}"
-    told += f" {_plus_minus(least.value)}"
-    return told + (f" to {most.arm} {_plus_minus(most.value)}" if most is not least else "")
-
-
-def _plus_minus(value: Interval) -> str:
-    half = "" if value.half_width is None else f" ±{amount(value.half_width)}"
-    return f"{amount(value.mean or 0.0)}{half} nats ({count_of(value.n, 'seed')})"

@@ -7,19 +7,22 @@ from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.page.grid import Grid, GridCell, Head
 from ablate.report.runs.settings import text
+from ablate.report.words.cells import NONE
+from ablate.report.words.comparisons import INTERACT, verdict_text
+from ablate.report.words.numbers import decimals, p_decimals
+from ablate.report.words.premises import against, baseline_reason, direction
 from ablate.shell.clean import clean
 
 
 def differences(analysis: Analysis) -> list[Grid]:
     """Arms against the baseline, main effects and interactions with intervals and verdicts."""
     unit = analysis.unit
-    better = "higher" if analysis.higher_is_better else "lower"
     parts: list[tuple[str, str, Sequence[Contrast], str]] = [
         (
             "contrasts",
-            f"Arms against {analysis.against}",
+            f"Arms against {against(analysis)}",
             analysis.contrasts,
-            f"{analysis.meaning}; {better} is better. Baseline: {analysis.baseline_reason}.",
+            f"{analysis.meaning}; {direction(analysis)}. Baseline: {baseline_reason(analysis)}.",
         ),
         (
             "main-effects",
@@ -36,22 +39,22 @@ def differences(analysis: Analysis) -> list[Grid]:
         ),
     ]
     return [
-        _contrasts(Grid(name, title, caption, _contrast_heads(unit), []), found)
-        for name, title, found, caption in parts
-        if found
+        _contrasts(Grid(name, title, caption, _contrast_heads(unit), []), contrasts)
+        for name, title, contrasts, caption in parts
+        if contrasts
     ]
 
 
-def _contrasts(empty: Grid, found: Sequence[Contrast]) -> Grid:
+def _contrasts(empty: Grid, contrasts: Sequence[Contrast]) -> Grid:
     """Fill a grid of contrasts; a column that says the same in every row is left out."""
-    rows = [_contrast(one) for one in found]
-    told = [
+    rows = [_contrast(contrast) for contrast in contrasts]
+    kept = [
         place
         for place, head in enumerate(empty.heads)
         if head.name not in ("against", "diverged") or len({row[place].text for row in rows}) > 1
     ]
-    heads = [empty.heads[place] for place in told]
-    return replace(empty, heads=heads, rows=[[row[place] for place in told] for row in rows])
+    heads = [empty.heads[place] for place in kept]
+    return replace(empty, heads=heads, rows=[[row[place] for place in kept] for row in rows])
 
 
 def _contrast_heads(unit: str) -> list[Head]:
@@ -68,41 +71,23 @@ def _contrast_heads(unit: str) -> list[Head]:
     ]
 
 
-def _contrast(one: Contrast) -> list[GridCell]:
-    found = one.difference
-    interval = GridCell("–")
-    if found.low is not None and found.high is not None:
-        interval = GridCell(f"{found.low:+.3f} to {found.high:+.3f}".replace("-", "−"), found.low)
-    mean = GridCell("–") if found.mean is None else _signed(found.mean)
-    p = GridCell("–") if one.p_holm is None else GridCell(_p(one.p_holm), one.p_holm)
-    diverged = " : ".join(map(str, one.diverged)) + f" of {one.of}" if any(one.diverged) else "–"
-    verdict = one.verdict
-    if one.kind == "interaction" and verdict in ("better", "worse"):
-        return [
-            *(GridCell(clean(one.name)), GridCell(clean(one.against)), mean, interval, p),
-            *(
-                GridCell("interact", kind="mattered"),
-                GridCell(str(found.n), found.n),
-                GridCell(diverged),
-            ),
-        ]
+def _contrast(contrast: Contrast) -> list[GridCell]:
+    test, verdict = contrast.difference, verdict_text(contrast)
+    interval = GridCell(NONE)
+    if test.low is not None and test.high is not None:
+        interval = GridCell(f"{decimals(test.low)} to {decimals(test.high)}", test.low)
+    sides = " : ".join(map(str, contrast.diverged))
+    p = contrast.p_holm
     return [
-        *(GridCell(clean(one.name)), GridCell(clean(one.against)), mean, interval, p),
-        *(GridCell(verdict, kind=verdict), GridCell(str(found.n), found.n), GridCell(diverged)),
+        GridCell(clean(contrast.name)),
+        GridCell(clean(contrast.against)),
+        GridCell(NONE) if test.mean is None else GridCell(decimals(test.mean), test.mean),
+        interval,
+        GridCell(NONE) if p is None else GridCell(p_decimals(p), p),
+        GridCell(verdict, kind="mattered" if verdict == INTERACT else verdict),
+        GridCell(str(test.n), test.n),
+        GridCell(f"{sides} of {contrast.of}" if any(contrast.diverged) else NONE),
     ]
-
-
-def _signed(value: float) -> GridCell:
-    return GridCell(f"{value:+.3f}".replace("-", "−"), value)
-
-
-def _p(value: float) -> str:
-    """Return a p value.
-
-    >>> _p(0.0314), _p(0.00001)
-    ('0.031', '< 0.001')
-    """
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def tests(analysis: Analysis) -> list[Grid]:
@@ -122,14 +107,14 @@ def tests(analysis: Analysis) -> list[Grid]:
             [
                 [
                     GridCell(one.ending, kind=one.ending),
-                    GridCell(clean(f"{one.factor}={one.level}")),
-                    GridCell(clean(f"{one.factor}={one.reference}")),
+                    GridCell(clean(one.name)),
+                    GridCell(clean(one.against)),
                     GridCell(f"{one.count} against {one.other}, of {one.of} each", one.count),
                     GridCell(
                         f"{one.in_seeds} against {one.other_seeds}, of {one.seeds} each",
                         one.in_seeds,
                     ),
-                    GridCell(_p(one.p_holm), one.p_holm),
+                    GridCell(p_decimals(one.p_holm), one.p_holm),
                 ]
                 for one in analysis.counts
             ],
@@ -173,11 +158,11 @@ def tests(analysis: Analysis) -> list[Grid]:
 
 
 def _losses(names: Sequence[str], losses: Sequence[float | None]) -> str:
-    told = zip(names, losses, strict=True)
-    return ", ".join(f"{name}: {'–' if loss is None else f'{loss:.3f}'}" for name, loss in told)
+    pairs = zip(names, losses, strict=True)
+    return ", ".join(f"{name}: {NONE if loss is None else f'{loss:.3f}'}" for name, loss in pairs)
 
 
 def _with_half(mean: float | None, half: float | None) -> str:
     if mean is None:
-        return "–"
+        return NONE
     return f"{mean:.3f}" if half is None else f"{mean:.3f} ±{half:.3f}"

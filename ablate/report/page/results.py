@@ -6,14 +6,14 @@ from typing import Any
 
 from ablate.report.page.grid import Grid, GridCell, Head
 from ablate.report.runs.columns import LENGTH, Column
+from ablate.report.runs.shown import columns_shown, facts
 from ablate.report.runs.tables import Table
-from ablate.report.words.cells import cell_parts, key_text, label_parts, status_parts
-from ablate.report.words.heading import columns_shown, facts
+from ablate.report.words.cells import NameCount, cell_text, key_text, labels, statuses
 
 
 def results(table: Table) -> Grid:
     """The rows of the report's table with its columns, and what each row took."""
-    lengths = facts(table)["train_lengths"]
+    lengths = facts(table).train_lengths
     columns = columns_shown(table)
     heads = [Head(key, menu=True) for key in table.keys]
     heads += [Head("status", "what happened to the processes", menu=True)]
@@ -21,16 +21,16 @@ def results(table: Table) -> Grid:
     for column in columns:
         heads.append(Head(_heading(column, lengths), column.meaning, number=True))
         if column.key == "grad_ratio":
-            told = "gradient norm by block at step 1, first to last, log scale"
-            heads.append(Head("grad. by block", told))
+            meaning = "gradient norm by block at step 1, first to last, log scale"
+            heads.append(Head("grad. by block", meaning))
     rows = []
     for row in table.rows:
         cells = [GridCell(key_text(row, key), row.keys.get(key)) for key in table.keys]
-        cells.append(_counts(status_parts(row)))
-        cells.append(_counts(label_parts(row)))
+        cells.append(_counts(statuses(row)))
+        cells.append(_counts(labels(row)))
         for column in columns:
             cell = row.cells[column.key]
-            shown = " ".join(cell_parts(cell, column, len(row.runs)))
+            shown = " ".join(cell_text(cell, column, len(row.runs)).parts)
             kind = "undefined" if cell.undefined else ""
             cells.append(GridCell(shown, cell.mean, kind))
             if column.key == "grad_ratio":
@@ -41,15 +41,15 @@ def results(table: Table) -> Grid:
 
 
 def _heading(column: Column, lengths: Sequence[Any]) -> str:
-    name = column.heading.replace("-\n", "").replace("\n", " ")
-    if column.panel == LENGTH and name.endswith(" L") and len(lengths) == 1:
-        return f"{name} = {lengths[0]:g}"
-    return name
+    if column.panel == LENGTH and column.factor == 1 and len(lengths) == 1:
+        return f"{column.name} = {lengths[0]:g}"
+    return column.name
 
 
-def _counts(parts: Sequence[str]) -> GridCell:
+def _counts(counts: Sequence[NameCount]) -> GridCell:
     """A cell of counts such as "2 done", "1 failed", each in the colour of its word."""
-    return GridCell(" ".join(parts), parts=[(part, part.split(" ")[-1]) for part in parts])
+    parts = [(count.text, count.name) for count in counts]
+    return GridCell(" ".join(count.text for count in counts), parts=parts)
 
 
 def _heights(profile: Sequence[float | None]) -> list[float]:

@@ -31,6 +31,18 @@ class Column:
     trained: bool = False
     better: Better = ""  # "": neither; arms are not judged by it
     unit: str = ""
+    quantity: str = ""  # of the columns at a context length: "acc", "exact", "nll" or "ret"
+    factor: float | None = None  # and the length, in train lengths
+
+    @property
+    def heading_lines(self) -> list[str]:
+        """The lines of its heading."""
+        return self.heading.split("\n")
+
+    @property
+    def name(self) -> str:
+        """The heading in one line."""
+        return self.heading.replace("-\n", "").replace("\n", " ")
 
 
 FACTORS: dict[str, float] = {"halfL": 0.5, "L": 1, "2L": 2, "4L": 4, "8L": 8}
@@ -71,6 +83,8 @@ def _contexts() -> list[Column]:
             trained=True,
             better=better,
             unit=unit,
+            quantity=short,
+            factor=factor,
         )
         for short, key, meaning, better, unit in CONTEXTS
         for name, factor in FACTORS.items()

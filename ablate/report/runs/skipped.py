@@ -8,8 +8,6 @@ from typing import Any
 import yaml
 
 from ablate.report.runs.collect import Run
-from ablate.report.words.phrases import count_of
-from ablate.shell.clean import clean
 
 NOTE = "study.yaml"
 BEGINNING = "\nskipped:"
@@ -22,15 +20,6 @@ class LeftOut:
     study: str
     because: str
     runs: tuple[str, ...]
-
-    @property
-    def line(self) -> str:
-        """The reason and the first name."""
-        more = f" and {len(self.runs) - 1} more" if len(self.runs) > 1 else ""
-        return clean(
-            f"{count_of(len(self.runs), 'run')} left out of study {self.study}: {self.because}"
-            f" ({self.runs[0]}{more})"
-        )
 
 
 def skipped(runs: Iterable[Run]) -> list[LeftOut]:

@@ -122,7 +122,8 @@ def build(
     # Records of one arm's name with other settings (edited, foreign) are rows of their own.
     names = [] if by else ["study", "name" if each_run else "arm"]
     groups = _grouped(kept, [*names, *keys])
-    rows = [_row(group, {*keys, *bare} - {*BY_KEY}) for group in groups]
+    own = [key for key in dict.fromkeys((*keys, *bare)) if key not in BY_KEY]
+    rows = [_row(group, own) for group in groups]
     default = ["val_loss", *keys]
     return Table(
         keys=keys,

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from ablate.report.runs.tables import Table
 from ablate.report.text.layout import strips
 from ablate.report.text.render import INSIDE, OUTSIDE
-from ablate.report.words.heading import first_line, notes, outside, troubles
+from ablate.report.words.heading import heading
+from ablate.report.words.legend import notes
+from ablate.report.words.troubles import outside, troubles
 
 ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -32,7 +34,6 @@ ESCAPED = {
     "�": "?",
 }
 MARKS = re.compile("|".join(map(re.escape, sorted(ESCAPED, key=len, reverse=True))))
-BARS = "grad. by block"  # drawn with characters that no paper's font has; `--figures` draws it
 
 
 def as_latex(table: Table) -> str:
@@ -48,8 +49,8 @@ def as_latex(table: Table) -> str:
     ]
     if table.rows:
         lines += [f"  {line}" for line in _tabular(table)]
-    told = [first_line(table), *notes(table)]
-    lines.append(f"  \\caption{{{escaped('. '.join(told))}.}}")
+    caption = ". ".join([heading(table).line, *notes(table)])
+    lines.append(f"  \\caption{{{escaped(caption)}.}}")
     lines.append("  \\label{tab:ablate}")
     lines.append("\\end{table}")
     for title, listed in ((OUTSIDE, outside(table)), (INSIDE, troubles(table))):
@@ -61,11 +62,12 @@ def as_latex(table: Table) -> str:
 
 def _tabular(table: Table) -> Iterable[str]:
     keys, measured = strips(table)
-    columns = [*keys, *(strip for strip in measured if strip.heading[0] != BARS)]
-    words = len(keys) + sum(strip.heading[0] in ("status", "label") for strip in measured)
+    # Bars are drawn with characters that no paper's font has; `--figures` draws them.
+    columns = [strip for strip in (*keys, *measured) if strip.kind != "bars"]
+    words = sum(strip.kind == "words" for strip in columns)
     yield f"\\begin{{tabular}}{{{'l' * words}{'r' * (len(columns) - words)}}}"
     yield "\\toprule"
-    headings = (" ".join(strip.heading).replace("- ", "") for strip in columns)
+    headings = (strip.name or " ".join(strip.heading) for strip in columns)
     yield " & ".join(map(escaped, headings)) + " \\\\"
     yield "\\midrule"
     for row in range(len(table.rows)):

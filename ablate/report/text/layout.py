@@ -7,15 +7,16 @@ those are too wide to repeat, rows are numbered and the numbers are explained in
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from ablate.judge.profile import bars
 from ablate.report.runs.columns import LENGTH, OUTCOME, START, Missing
+from ablate.report.runs.shown import columns_shown, facts
 from ablate.report.runs.tables import Table
-from ablate.report.words.cells import NONE, cell_parts, key_text, label_parts, status_parts
-from ablate.report.words.heading import columns_shown, facts
+from ablate.report.words.cells import NONE, CellText, cell_text, key_text, labels, statuses
 
 GAP = "  "
 STYLES = {
@@ -39,6 +40,8 @@ class Strip:
     heading: list[str]
     cells: list[list[str]]
     right: bool = False
+    kind: Literal["words", "numbers", "bars"] = "numbers"
+    name: str = ""  # the heading in one line, if it is not its lines with spaces between
 
     def lines(self, row: int, stacked: bool) -> list[str]:
         """Return the lines of a row's cell."""
@@ -53,33 +56,37 @@ class Strip:
 def strips(table: Table) -> tuple[list[Strip], list[Strip]]:
     """Return the columns that tell the rows apart, and the measured ones."""
     rows = table.rows
-    keys = [Strip("", _broken(key), [[key_text(row, key)] for row in rows]) for key in table.keys]
+    keys = [_key_strip(table, key) for key in table.keys]
+    words = (("status", statuses), ("label", labels))
     measured = [
-        Strip(OUTCOME, ["status"], [status_parts(row) for row in rows]),
-        Strip(OUTCOME, ["label"], [label_parts(row) for row in rows]),
+        Strip(OUTCOME, [name], [[one.text for one in of(row)] for row in rows], kind="words")
+        for name, of in words
     ]
-    lengths = facts(table)["train_lengths"]
+    lengths = facts(table).train_lengths
     for column in columns_shown(table):
-        cells = [cell_parts(row.cells[column.key], column, len(row.runs)) for row in rows]
-        heading = column.heading.split("\n")
-        if column.panel == LENGTH and heading[1] == "L" and len(lengths) == 1:
-            heading[1] = f"L={lengths[0]:g}"
-        measured.append(Strip(column.panel or OUTCOME, heading, _aligned(cells)))
+        cells = [cell_text(row.cells[column.key], column, len(row.runs)) for row in rows]
+        heading, name = column.heading_lines, column.name
+        if column.panel == LENGTH and column.factor == 1 and len(lengths) == 1:
+            heading = [heading[0], f"L={lengths[0]:g}"]
+            name = " ".join(heading)
+        measured.append(Strip(column.panel or OUTCOME, heading, _aligned(cells), name=name))
         if column.key == "grad_ratio":
             profiles = [[bars(row.profile) or NONE] for row in rows]
-            measured.append(Strip(START, ["grad. by block", "first to last"], profiles))
+            lines = ["grad. by block", "first to last"]
+            measured.append(Strip(START, lines, profiles, kind="bars"))
     order = (OUTCOME, START, LENGTH)
     return keys, sorted(measured, key=lambda strip: order.index(strip.panel))
 
 
-def _aligned(cells: list[list[str]]) -> list[list[str]]:
-    """Pad the means, each cell's first word, to one width: they are compared down the column."""
-    means = [parts[0].split(" ")[0] for parts in cells]
-    width = max((len(mean) for mean in means if mean not in WORDS), default=0)
-    return [
-        [" " * (width - len(mean)) + parts[0], *parts[1:]]
-        for mean, parts in zip(means, cells, strict=True)
-    ]
+def _aligned(cells: list[CellText]) -> list[list[str]]:
+    """Pad the numbers to one width: they are compared down the column."""
+    width = max((len(cell.number) for cell in cells if cell.number not in WORDS), default=0)
+    return [[" " * (width - len(cell.number)) + cell.parts[0], *cell.parts[1:]] for cell in cells]
+
+
+def _key_strip(table: Table, key: str) -> Strip:
+    cells = [[key_text(row, key)] for row in table.rows]
+    return Strip("", _broken(key), cells, kind="words")
 
 
 def _broken(key: str) -> list[str]:

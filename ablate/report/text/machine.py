@@ -11,10 +11,15 @@ from ablate.report.inference.analysis import Analysis
 from ablate.report.runs.columns import COLUMNS, Column
 from ablate.report.runs.measured import measured
 from ablate.report.runs.settings import key_value, text
+from ablate.report.runs.shown import facts
 from ablate.report.runs.skipped import skipped
 from ablate.report.runs.tables import Table, TableCell, TableRow
-from ablate.report.words.cells import label_parts, status_parts
-from ablate.report.words.heading import facts, outside, troubles
+from ablate.report.words.cautions import caution
+from ablate.report.words.cells import labels, statuses
+from ablate.report.words.ledger_text import lr_choice
+from ablate.report.words.premises import baseline_reason
+from ablate.report.words.statements import Statement, statements
+from ablate.report.words.troubles import outside, troubles
 from ablate.shell.clean import clean
 
 
@@ -51,30 +56,30 @@ def _names(column: Column) -> list[str]:
 
 def _csv_row(row: TableRow, each_run: bool, happened: dict[str, str]) -> dict[str, Any]:
     names = [clean(f"{run.study}/{run.name}") for run in row.runs]
-    told: dict[str, Any] = {key: clean(key_value(key, value)) for key, value in row.keys.items()}
-    told |= {
+    cells: dict[str, Any] = {key: clean(key_value(key, value)) for key, value in row.keys.items()}
+    cells |= {
         "run": names[0] if each_run else "",
         "runs": len(row.runs),
         "seeds": " ".join(text(seed) for seed in row.seeds),
-        "status": ", ".join(status_parts(row)),
-        "label": ", ".join(label_parts(row)) if row.label else "",
+        "status": ", ".join(one.text for one in statuses(row)),
+        "label": ", ".join(one.text for one in labels(row)) if row.label else "",
         "problem": "; ".join(f"{name}: {happened[name]}" for name in names if name in happened),
     }
     for column in COLUMNS:
         interval = row.cells[column.key].interval
         if each_run:
-            told[column.key] = interval.mean
+            cells[column.key] = interval.mean
         else:
             values = (interval.mean, interval.half_width, row.cells[column.key].runs)
-            told |= dict(zip(_names(column), values, strict=True))
-    return told
+            cells |= dict(zip(_names(column), values, strict=True))
+    return cells
 
 
 def as_json(table: Table, analysis: Analysis) -> str:
     """Return the whole table and its analysis as one standard JSON object."""
     content = {
         "schema": SCHEMA,
-        **facts(table),
+        **asdict(facts(table)),
         "rows_are": table.grouped,
         "keys": table.keys,
         "sorted_by": table.sorted_by,
@@ -84,10 +89,38 @@ def as_json(table: Table, analysis: Analysis) -> str:
         "rows": [_json_row(row) for row in table.rows],
         "not_in_table": _listed(outside(table)),
         "problems": _listed(troubles(table)),
-        "left_out_of_studies": [asdict(one) for one in skipped(table.runs)],
-        "analysis": asdict(analysis),
+        "left_out_of_studies": [asdict(runs) for runs in skipped(table.runs)],
+        "analysis": _json_analysis(analysis),
     }
     return json.dumps(plain(content), indent=2, allow_nan=False) + "\n"
+
+
+def _json_analysis(analysis: Analysis) -> dict[str, Any]:
+    """Return the analysis with its sentences beside the facts that they are made of."""
+    content = asdict(analysis)
+    del content["points"]
+    return content | {
+        "baseline_reason": baseline_reason(analysis),
+        "baseline_choice": asdict(analysis.baseline_reason),
+        "ledger": [asdict(row) | {"lr_choice": lr_choice(row)} for row in analysis.ledger],
+        "flags": [
+            {"field": flag.field, "text": caution(flag), "unfair": flag.unfair} | asdict(flag)
+            for flag in analysis.flags
+        ],
+        "sentences": [_json_statement(statement) for statement in statements(analysis)],
+    }
+
+
+def _json_statement(statement: Statement) -> dict[str, Any]:
+    sentence = statement.sentence
+    return {
+        "kind": statement.kind,
+        "text": sentence.text,
+        "claim": sentence.claim,
+        "evidence": sentence.support,
+        "about": type(statement.fact).__name__,
+        "fact": asdict(statement.fact),
+    }
 
 
 def _listed(pairs: list[tuple[str, str]]) -> list[dict[str, str]]:
@@ -105,9 +138,9 @@ def _json_row(row: TableRow) -> dict[str, Any]:
         "measures": {column.key: _measure(row.cells[column.key], column) for column in COLUMNS},
         "gradient_profile": row.profile,
         "measured": {
-            f"{run.study}/{run.name}": [asdict(one) for one in found]
+            f"{run.study}/{run.name}": [asdict(one) for one in measurements]
             for run in row.runs
-            if (found := measured(run))
+            if (measurements := measured(run))
         },
     }
 

@@ -6,15 +6,17 @@ from rich.text import Text
 
 from ablate.report.runs.tables import Table
 from ablate.report.text.layout import lay_out, strips, wrapped
-from ablate.report.words.heading import first_line, legend, notes, outside, troubles
-from ablate.report.words.says import Section
+from ablate.report.words.heading import heading
+from ablate.report.words.legend import legend, notes
+from ablate.report.words.sections import Section
+from ablate.report.words.troubles import outside, troubles
 
 OUTSIDE, INSIDE = "Not in the table", "In the table, with a problem"
 
 
 def as_table(table: Table, width: int | None, sections: Sequence[Section] = ()) -> Text:
     """Return the report for a terminal of a width, or with one line a row (None)."""
-    parts = [_folded([first_line(table)], width, "bold")]
+    parts = [_folded([heading(table).line], width, "bold")]
     parts += [_section(section, width) for section in sections if section.leads]
     if table.rows:
         parts.append(lay_out(table, width))
@@ -28,7 +30,8 @@ def as_table(table: Table, width: int | None, sections: Sequence[Section] = ()) 
 
 
 def _section(section: Section, width: int | None) -> Text:
-    body = _folded(section.lines, width, "not bold")
+    lines = (f"- {line.text}" if line.is_item else line.text for line in section.lines)
+    body = _folded(lines, width, "not bold")
     return Text(f"{section.title}\n", "bold") + body
 
 
@@ -44,7 +47,7 @@ def as_markdown(table: Table, sections: Sequence[Section] = ()) -> str:
     """Return the report as a markdown table, with its words as lists, for a pull request."""
     keys, measured = strips(table)
     columns = [*keys, *measured]
-    lines = [f"**{_escaped(first_line(table))}**"]
+    lines = [f"**{_escaped(heading(table).line)}**"]
     lines += [line for section in sections if section.leads for line in _listed(section)]
     if table.rows:
         lines.append("")
@@ -63,11 +66,12 @@ def as_markdown(table: Table, sections: Sequence[Section] = ()) -> str:
 def _listed(section: Section) -> list[str]:
     """Return a section as markdown, its lists apart from its other lines."""
     lines = ["", f"**{section.title}**"]
-    for before, line in zip(["", *section.lines], section.lines, strict=False):
-        item = line.startswith("- ")
-        if not (item and before.startswith("- ")):
+    in_list = False
+    for line in section.lines:
+        if not (line.is_item and in_list):
             lines.append("")
-        lines.append(f"- {_escaped(line[2:])}" if item else _escaped(line))
+        lines.append(f"- {_escaped(line.text)}" if line.is_item else _escaped(line.text))
+        in_list = line.is_item
     return lines
 
 

@@ -25,8 +25,8 @@ from ablate.report.figures.view import LINES, PANELS, Series, View, view_of
 from ablate.report.inference.analysis import analyse
 from ablate.report.page.svg import inline
 from ablate.report.runs.collect import collect
+from ablate.report.runs.shown import shown
 from ablate.report.runs.tables import build
-from ablate.report.words.heading import shown
 from tests.report.conftest import make_run
 
 Factory = Callable[..., Path]

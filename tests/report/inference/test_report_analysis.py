@@ -15,6 +15,8 @@ from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.outcomes import without_holes
 from ablate.report.inference.testing import difference, fisher
 from ablate.report.runs.collect import Run
+from ablate.report.words.premises import baseline_reason
+from ablate.report.words.statements import statements
 from tests.report.conftest import make_run
 
 Loss = Callable[[dict[str, Any], int], float]
@@ -37,7 +39,7 @@ def named(found: Sequence[Contrast], name: str) -> Contrast:
 
 
 def said(analysis: Analysis, kind: str) -> str:
-    return "\n".join(sentence.text for sentence in analysis.sentences if sentence.kind == kind)
+    return "\n".join(sentence.text for sentence in statements(analysis) if sentence.kind == kind)
 
 
 def wobble(arm: dict[str, Any], seed: int) -> float:
@@ -183,7 +185,7 @@ def test_factors_that_change_together_are_said_to() -> None:
     assert {effect.verdict for effect in analysis.effects} == {"nothing to compare"}
     assert "depth and lr never change alone" in said(analysis, "caution")
     assert "depth=2 lr=0.003 and depth=24 lr=0.001 are" in "".join(
-        s.text for s in analysis.sentences
+        s.text for s in statements(analysis)
     )
 
 
@@ -216,7 +218,7 @@ def test_the_baseline_is_near_the_defaults_or_the_one_that_is_named() -> None:
     factors = {"pos": ["alibi", "rope"], "norm": ["post", "pre"], "depth": [24, 4]}
     runs = factorial(factors, wobble, 2)
     assert analyse(runs).baseline == "pos=rope norm=pre depth=4"
-    assert "nearest to the defaults" in analyse(runs).baseline_reason
+    assert "nearest to the defaults" in baseline_reason(analyse(runs))
     assert analyse(runs, baseline="pos=alibi,depth=24,norm=post").baseline == (
         "pos=alibi norm=post depth=24"
     )

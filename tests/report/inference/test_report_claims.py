@@ -6,13 +6,15 @@ import pytest
 
 from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.runs.collect import Run
+from ablate.report.words.premises import baseline_reason
+from ablate.report.words.statements import statements
 from tests.report.conftest import make_run
 
 WOBBLE = ([0.004, -0.003, 0.001], [-0.002, 0.003, -0.001], [0.001, 0.002, -0.004])
 
 
 def text(analysis: Analysis, kind: str) -> str:
-    return "\n".join(one.text for one in analysis.sentences if one.kind == kind)
+    return "\n".join(one.text for one in statements(analysis) if one.kind == kind)
 
 
 def one_factor(losses: Mapping[str, Sequence[float]]) -> list[Run]:
@@ -61,7 +63,7 @@ def test_an_interval_that_the_number_of_comparisons_overrules_says_so() -> None:
     assert alibi.verdict == "not distinguishable"
     assert "are clear alone, not after the correction for" in text(analyse(runs), "undecided")
     alone = [run for run in runs if run.record["choices"]["pos"] != "none"]
-    assert "Holm" not in "".join(one.text for one in analyse(alone).sentences)
+    assert "Holm" not in "".join(one.text for one in statements(analyse(alone)))
 
 
 @pytest.mark.parametrize("gap", [-0.3, 0.0])
@@ -144,12 +146,12 @@ def test_a_metric_that_no_run_measures_is_said_to_be_missing() -> None:
 
 def test_a_baseline_that_never_finished_is_passed_over_and_the_report_says_so() -> None:
     runs = one_factor({"rope": [2.0, 2.1], "alibi": [2.0, 2.1]})
-    assert analyse(runs).baseline_reason == "the arm nearest to the defaults"
+    assert baseline_reason(analyse(runs)) == "the arm nearest to the defaults"
     for run in runs[:2]:
         run.record["status"] = "diverged"
     found = analyse(runs)
     assert found.baseline == "pos=alibi"
-    assert found.baseline_reason == "the arm nearest to the defaults, of those with a finished run"
+    assert baseline_reason(found) == "the arm nearest to the defaults, of those with a finished run"
     assert "measures" not in text(found, "caution")
 
 

@@ -11,6 +11,9 @@ from ablate.judge.intervals import interval
 from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.inference.sensitivity import sensitivity
 from ablate.report.runs.collect import Run
+from ablate.report.words.cautions import caution
+from ablate.report.words.ledger_text import lr_choice
+from ablate.report.words.statements import statements
 from tests.report.conftest import make_run
 
 RATES = (0.001, 0.003, 0.01)
@@ -27,7 +30,7 @@ def grid(losses: dict[str, dict[float, list[float]]]) -> list[Run]:
 
 
 def cautions(analysis: Analysis) -> str:
-    return "\n".join(one.text for one in analysis.sentences if one.kind == "caution")
+    return "\n".join(one.text for one in statements(analysis) if one.kind == "caution")
 
 
 CHOSEN = {
@@ -49,7 +52,7 @@ def test_a_learning_rate_is_chosen_on_other_seeds_than_are_reported() -> None:
     assert analysis.contrasts[0].seeds == (1, 2, 3)
     assert "lr was chosen for each arm by its validation loss on seed 0" in cautions(analysis)
     (rope,) = [row for row in analysis.ledger if row.arm == "pos=rope"]
-    assert rope.lr_choice == "chosen among 0.001, 0.003 on seed 0, which is not reported"
+    assert lr_choice(rope) == "chosen among 0.001, 0.003 on seed 0, which is not reported"
 
 
 def test_arms_that_are_not_at_their_best_learning_rate_are_said_not_to_be() -> None:
@@ -131,7 +134,7 @@ def test_the_ledger_has_what_each_arm_was_given() -> None:
         ("ab12",),
         ("1",),
     ]
-    assert (row.seconds, row.seeds, row.lr_choice) == (42.0, (0, 1), "the same for all")
+    assert (row.seconds, row.seeds, lr_choice(row)) == (42.0, (0, 1), "the same for all")
     assert analyse(runs).flags == ()
 
 
@@ -160,9 +163,9 @@ def test_what_differs_beyond_the_factor_is_flagged(
     runs.append(make_run({"pos": "none"}, **(rest | parts)))
     analysis = analyse(runs)
     (flag,) = analysis.flags
-    assert words in flag.text
+    assert words in caution(flag)
     assert flag.unfair is unfair
-    assert flag.text in cautions(analysis)
+    assert caution(flag) in cautions(analysis)
 
 
 def test_a_factor_itself_is_no_flag() -> None:

@@ -16,15 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ablate.report.inference.analysis import analyse
+from ablate.report.inference.caveats import EqualRates
 from ablate.report.page import content as content_module
 from ablate.report.page import write
 from ablate.report.page.commands import config_folders, overrides, sweeps
 from ablate.report.page.content import answers, content
 from ablate.report.page.runs import TAIL_BYTES, tail
 from ablate.report.runs.collect import collect
+from ablate.report.runs.shown import shown
 from ablate.report.runs.tables import build
-from ablate.report.words.heading import shown
-from ablate.report.words.verdicts import Sentence
+from ablate.report.words.sentence import Sentence
+from ablate.report.words.statements import Statement
 from tests.report.conftest import POSITIONS
 from tests.report.conftest import run_report as main
 
@@ -213,12 +215,16 @@ def test_a_page_goes_to_a_pipe_but_not_to_a_terminal(
     assert "-o report.html" in capsys.readouterr().err
 
 
-def test_a_sentence_is_split_into_claim_and_evidence_and_sorted() -> None:
+def test_claim_and_evidence_stand_apart_under_their_headings() -> None:
+    open_ = Sentence("a and b are not distinguishable", evidence="0.1 nats; 3 seeds")
+    worse = Sentence("a is worse than b by 1 nat", "[0.5, 1.5]", evidence="3 seeds paired")
+    fact = EqualRates()
     said = [
-        Sentence("undecided", "a and b are not distinguishable: 0.1 nats; 3 seeds"),
-        Sentence("mattered", "a is worse than b by 1 nat [0.5, 1.5]: 3 seeds paired"),
-        Sentence("caution", "two seeds are few"),
+        Statement("undecided", fact, open_),
+        Statement("mattered", fact, worse),
+        Statement("caution", fact, Sentence("two seeds are few")),
     ]
+    assert said[1].text == "a is worse than b by 1 nat [0.5, 1.5]: 3 seeds paired"
     mattered, none, undecided = answers(said)
     assert mattered.claims == [("a is worse than b by 1 nat", "[0.5, 1.5]; 3 seeds paired")]
     assert (none.claims, undecided.claims[0][0]) == ([], "a and b are not distinguishable")

@@ -18,7 +18,7 @@ from ablate.record.record import plain, read
 from ablate.report.inference.analysis import analyse
 from ablate.report.runs.collect import load
 from ablate.report.runs.columns import COLUMNS
-from ablate.report.words.says import sections
+from ablate.report.words.sections import sections
 from tests.report.conftest import make_record
 from tests.report.conftest import run_report as main
 
@@ -77,7 +77,7 @@ def test_any_record_can_be_analysed(
         text = json.dumps(plain(asdict(analysis)), allow_nan=False)
         assert "NaN" not in text
         for section in sections(analysis, True):
-            assert all(line.isprintable() for line in section.lines)
+            assert all(line.text.isprintable() for line in section.lines)
 
 
 def test_a_loss_beyond_all_bounds_is_a_problem_and_no_number(

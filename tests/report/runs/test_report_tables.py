@@ -11,9 +11,10 @@ from ablate.errors import UserError
 from ablate.report.runs.collect import collect
 from ablate.report.runs.columns import COLUMNS
 from ablate.report.runs.settings import differing
+from ablate.report.runs.shown import columns_shown
 from ablate.report.runs.tables import Table, build
 from ablate.report.words.cells import key_text
-from ablate.report.words.heading import columns_shown, legend
+from ablate.report.words.legend import legend
 
 Factory = Callable[..., Path]
 T1, T2 = 12.706204736, 4.302652730  # 97.5 % quantiles of t with 1 and 2 degrees of freedom

@@ -7,8 +7,9 @@ import pytest
 from ablate.judge.intervals import interval
 from ablate.report.runs.columns import BY_KEY, Missing
 from ablate.report.runs.extract import tolerated
+from ablate.report.runs.shown import columns_shown
 from ablate.report.runs.tables import build
-from ablate.report.words.heading import columns_shown, legend
+from ablate.report.words.legend import legend
 from tests.report.conftest import make_run
 
 FLAGS = [None, None, "yes", "yes", "no"]

@@ -1,0 +1,148 @@
+"""The verdicts on a difference, each with its rule (science.md, section 4).
+
+A new verdict is a rule here; `words.comparisons` has a general sentence for it. Runs that diverged
+are no numbers but results: a mean over those that are left says nothing good of an arm of which the
+others diverged.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ablate.report.inference.outcomes import Matched
+from ablate.report.inference.testing import LEVEL, Difference
+
+Said = Literal["mattered", "no difference", "undecided", "caution"]
+KINDS: tuple[Said, ...] = ("mattered", "no difference", "undecided", "caution")
+
+
+@dataclass(frozen=True)
+class Judge:
+    """How values are judged: the margin in the metric's unit, and whether higher is better."""
+
+    margin: float
+    higher: bool
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a verdict rests on. Each p is after Holm's correction, 1 where there is no test."""
+
+    interaction: bool
+    match: Matched
+    test: Difference
+    p: float
+    p_margin: float
+    p_equivalence: float
+    p_diverged: float
+    judge: Judge
+
+    @property
+    def has_mean(self) -> bool:
+        """Whether a seed has a number on every side."""
+        return self.test.mean is not None
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a positive difference speaks for the first side; an interaction has no sides."""
+        return self.judge.higher or self.interaction
+
+    @property
+    def first_is_better(self) -> bool:
+        """Whether the sign of the mean speaks for the first side."""
+        return ((self.test.mean or 0.0) > 0) == self.larger_is_better
+
+    def survivors_may_say(self, first_is_better: bool | None) -> bool:
+        """Whether the pairs that finished may speak for a side, or for neither (None).
+
+        Not for a side of which runs diverged where the other's did not.
+        """
+        alone = self.match.alone
+        if not any(alone):
+            return True
+        if self.interaction or first_is_better is None:
+            return False
+        return alone[0 if first_is_better else 1] == 0
+
+
+@dataclass(frozen=True)
+class VerdictRule:
+    """A verdict: under which heading it is told, and when it applies if none before it does.
+
+    Levels that share a `shared` verdict are told of together. A `none_on_average` verdict denies a
+    difference, which an effect that depends on another factor has all the same.
+    """
+
+    name: str
+    said: Said
+    applies: Callable[[Evidence], bool]
+    shared: bool = False
+    none_on_average: bool = False
+
+
+def _diverges_more(seen: Evidence) -> bool:
+    first, second, *_ = seen.match.seeds_diverged
+    return seen.p_diverged <= LEVEL and first > second
+
+
+def _neither_learned(seen: Evidence) -> bool:
+    match = seen.match
+    return seen.has_mean and match.of > 0 and 2 * min(match.stuck) > match.of
+
+
+def _no_spread(seen: Evidence) -> bool:
+    """The same difference in every seed; a share of examples is coarse, so arms look alike at 0."""
+    test = seen.test
+    alike = test.p is None or (seen.judge.higher and test.low == test.high)
+    return seen.has_mean and alike
+
+
+def _beyond_margin(seen: Evidence, first_is_better: bool) -> bool:
+    return (
+        seen.p_margin <= LEVEL
+        and seen.first_is_better == first_is_better
+        and seen.survivors_may_say(first_is_better)
+    )
+
+
+RULES = (
+    VerdictRule("diverges more", "mattered", _diverges_more),
+    VerdictRule("diverges less", "mattered", lambda seen: seen.p_diverged <= LEVEL),
+    VerdictRule(
+        "nothing to compare",
+        "undecided",
+        lambda seen: not seen.has_mean and not any(seen.match.diverged),
+        shared=True,
+    ),
+    VerdictRule("neither learned", "undecided", _neither_learned, shared=True),
+    VerdictRule(
+        "too few seeds",
+        "undecided",
+        lambda seen: seen.has_mean and seen.test.p is None and seen.test.n < 2,
+    ),
+    VerdictRule("no spread", "undecided", _no_spread),
+    VerdictRule("better", "mattered", lambda seen: _beyond_margin(seen, True)),
+    VerdictRule("worse", "mattered", lambda seen: _beyond_margin(seen, False)),
+    VerdictRule(
+        "equivalent",
+        "no difference",
+        lambda seen: seen.p_equivalence <= LEVEL and seen.survivors_may_say(None),
+        shared=True,
+        none_on_average=True,
+    ),
+    VerdictRule(
+        "undecided",  # there is a difference, and whether it exceeds the margin is open
+        "undecided",
+        lambda seen: not seen.has_mean or min(seen.p, seen.p_margin, seen.p_equivalence) <= LEVEL,
+    ),
+    VerdictRule(
+        "not distinguishable", "undecided", lambda _: True, shared=True, none_on_average=True
+    ),
+)
+BY_NAME = {rule.name: rule for rule in RULES}
+
+
+def verdict(seen: Evidence) -> str:
+    """Return the name of the first rule that applies; the last one always does."""
+    return next(rule.name for rule in RULES if rule.applies(seen))

@@ -1,0 +1,61 @@
+"""What is asked of the runs, and what the verdicts rest on: baseline, margin, families."""
+
+from ablate.report.inference.analysis import Analysis
+from ablate.report.words.numbers import count_of
+from ablate.shell.clean import clean
+
+
+def baseline_reason(analysis: Analysis) -> str:
+    """Say why an arm is the baseline."""
+    reason = analysis.baseline_reason
+    if not reason.fitting:
+        return "no runs"
+    if not reason.asked:
+        words = "the arm nearest to the defaults"
+    elif reason.fitting == 1:
+        words = "--baseline"
+    else:
+        words = f"of the {reason.fitting} arms that --baseline fits the nearest to the defaults"
+    return f"{words}, of those with a finished run" if reason.finished else words
+
+
+def against(analysis: Analysis) -> str:
+    """Name what the contrasts are against: the baseline, or one in each task or text."""
+    several = len({contrast.against for contrast in analysis.contrasts}) > 1
+    return "the baseline of their task or text" if several else f"{analysis.baseline}"
+
+
+def direction(analysis: Analysis) -> str:
+    """Say which way the metric is good."""
+    return f"{'higher' if analysis.higher_is_better else 'lower'} is better"
+
+
+def terms(analysis: Analysis) -> str:
+    """Say what the verdicts rest on."""
+    families = [
+        (len(analysis.effects), "main effect"),
+        (len(analysis.interactions), "interaction"),
+        (len(analysis.contrasts), "comparison"),
+    ]
+    counts = ", ".join(count_of(number, noun) for number, noun in families if number)
+    return clean(
+        f"{analysis.metric}, {direction(analysis)}, against {analysis.baseline}"
+        f" ({baseline_reason(analysis)}); differences are paired by seed, with 95 % intervals;"
+        f" verdicts need more than {analysis.margin:g} {analysis.unit} and hold at 5 % within each"
+        f" family (Holm): {counts}"
+    )
+
+
+def question(analysis: Analysis) -> str:
+    """Say what the runs were made to find out."""
+    factors = [key for key in analysis.factors if "." not in key] or list(analysis.factors)
+    if len(analysis.arms) < 2:
+        return "One configuration: there is nothing to compare it with yet."
+    if not factors:
+        return "Arms of different names whose settings do not differ."
+    named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
+    verb = "does" if len(factors) == 1 else "do"
+    return (
+        f"How much {verb} {named} matter to the {analysis.meaning}?"
+        f" Differences below {analysis.margin:g} {analysis.unit} count as none."
+    )

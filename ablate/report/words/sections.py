@@ -1,0 +1,156 @@
+"""The analysis as sections: what it says, above a table; below it the diagnosis and the ledger."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ablate.report.inference.analysis import Analysis
+from ablate.report.inference.contrasts import Contrast
+from ablate.report.inference.findings import ArmFinding, over_arms
+from ablate.report.inference.ledger import LedgerRow
+from ablate.report.inference.ledger_fields import BY_FIELD, FIELDS, LedgerField
+from ablate.report.inference.verdicts import KINDS, Said
+from ablate.report.runs.settings import text
+from ablate.report.runs.skipped import LeftOut
+from ablate.report.words.cautions import caution
+from ablate.report.words.cells import NONE
+from ablate.report.words.ledger_text import line_value, lr_choice
+from ablate.report.words.numbers import amount, count_of, first_of, p_text, spread
+from ablate.report.words.premises import terms
+from ablate.report.words.statements import statements
+from ablate.report.words.troubles import left_out
+from ablate.shell.clean import clean
+
+HEADINGS: dict[Said, str] = {
+    "mattered": "what mattered",
+    "no difference": "what did not",
+    "undecided": "what is undecided",
+    "caution": "cautions",
+}
+MOST: dict[Said, int] = {"mattered": 5, "no difference": 3, "undecided": 4, "caution": 6}
+COMPARED = 30  # in the terminal
+FINDINGS = 6  # in the terminal; every arm's are in json and on the page
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a section, or an item of a list in it; clean of control codes."""
+
+    text: str
+    is_item: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title and lines. One that `leads` stands above the table."""
+
+    title: str
+    lines: list[Line]
+    leads: bool = False
+
+
+def sections(
+    analysis: Analysis,
+    full_ledger: bool,
+    *,
+    skipped: Sequence[LeftOut] = (),
+    arm_by_arm: bool = False,
+) -> list[Section]:
+    """Return what there is to say; nothing of differences where there is one arm.
+
+    `arm_by_arm` lists every comparison with the baseline, also where factors are told of.
+    """
+    parts = []
+    if len(analysis.arms) > 1:
+        lines = [Line(terms(analysis)), *_statements(analysis)]
+        parts.append(Section("What it says", lines, leads=True))
+    if arm_by_arm and len(analysis.factors) > 1 and analysis.contrasts:
+        parts.append(Section("Arm by arm against the baseline", _arm_by_arm(analysis)))
+    if skipped:
+        parts.append(Section("Left out", _items(map(left_out, skipped))))
+    if analysis.findings:
+        parts.append(Section("Diagnosis", _findings(analysis.findings)))
+    if full_ledger:
+        parts.append(Section("Fairness ledger", _ledger(analysis)))
+    return parts
+
+
+def _items(texts: Iterable[str], more: int = 0) -> list[Line]:
+    """Return texts as a list, with how many more there are."""
+    items = [Line(clean(text), is_item=True) for text in texts]
+    return [*items, *([Line(f"and {more} more, in --json", is_item=True)] if more > 0 else [])]
+
+
+def _statements(analysis: Analysis) -> list[Line]:
+    said = statements(analysis)
+    lines = []
+    unfair = [BY_FIELD[flag.field].name for flag in analysis.flags if flag.unfair]
+    if unfair:
+        words = f"arms differ in {', '.join(unfair)} beside the factors (see cautions)"
+        lines.append(Line(f"read with care: {words}"))
+    if not any(statement.kind == "mattered" for statement in said):
+        lines.append(Line(f"{HEADINGS['mattered']}: nothing that these runs could show"))
+    for kind in KINDS:
+        texts = [statement.text for statement in said if statement.kind == kind]
+        if texts:
+            lines.append(Line(f"{HEADINGS[kind]}:"))
+            lines += _items(texts[: MOST[kind]], len(texts) - MOST[kind])
+    return lines
+
+
+def _arm_by_arm(analysis: Analysis) -> list[Line]:
+    """One line for each comparison, the largest first."""
+    ordered = sorted(analysis.contrasts, key=lambda one: -abs(one.difference.mean or 0.0))
+    lines = (_compared(contrast, analysis.unit) for contrast in ordered[:COMPARED])
+    return _items(lines, len(ordered) - COMPARED)
+
+
+def _compared(contrast: Contrast, unit: str) -> str:
+    test = contrast.difference
+    size = NONE if test.mean is None else f"{amount(test.mean, True)} {unit}"
+    if test.low is not None and test.high is not None:
+        size += f" {spread(test.low, test.high)}"
+    basis = f"{count_of(test.n, 'seed')}, {p_text(contrast.p_holm)} by Holm"
+    return f"{contrast.name}: {size}, {basis}: {contrast.verdict}"
+
+
+def _findings(findings: Sequence[ArmFinding]) -> list[Line]:
+    """One line for each finding and advice, over all arms that have it."""
+    groups = over_arms(findings, lambda finding: (finding.name, finding.advice))
+    return _items(map(_finding, groups[:FINDINGS]), len(groups) - FINDINGS)
+
+
+def _finding(group: Sequence[ArmFinding]) -> str:
+    first = max(group, key=lambda one: one.count)
+    count, of = sum(one.count for one in group), sum(one.of for one in group)
+    arms = first_of([first.arm, *(one.arm for one in group if one is not first)])
+    return (
+        f"{first.name} in {count} of {count_of(of, 'run')} ({arms}): {first.evidence};"
+        f" {first.cause}; try {first.advice}"
+    )
+
+
+def _ledger(analysis: Analysis) -> list[Line]:
+    """What all arms were given alike once, then what differs by arm, then the flags."""
+    rows = analysis.ledger
+    alike = [field for field in FIELDS if len({row.values[field.key] for row in rows}) == 1]
+    shared = [_given(field, rows[0]) for field in alike if rows[0].values[field.key]]
+    lines = [Line(f"alike for all arms: {'; '.join(shared)}")] if shared else []
+    lines += _items(_of_arm(row, [field for field in FIELDS if field not in alike]) for row in rows)
+    unfair = sum(flag.unfair for flag in analysis.flags)
+    lines.append(Line(f"{count_of(unfair, 'difference')} beyond the factors"))
+    return lines + _items(map(caution, analysis.flags))
+
+
+def _of_arm(row: LedgerRow, fields: Sequence[LedgerField]) -> str:
+    seconds = NONE if row.seconds is None else f"{row.seconds:.1f} s a run"
+    parts = [
+        *(_given(field, row) for field in fields),
+        f"time {seconds}",
+        f"seeds {', '.join(map(text, row.seeds)) or 'none'}",
+        f"lr {lr_choice(row)}",
+    ]
+    return f"{row.arm}: {'; '.join(parts)}"
+
+
+def _given(field: LedgerField, row: LedgerRow) -> str:
+    return f"{field.short or field.key} {line_value(field, row)}"

@@ -1,0 +1,45 @@
+"""What an analysis says, point by point, as sentences with their parts."""
+
+from dataclasses import dataclass
+
+from ablate.report.inference.analysis import Analysis
+from ablate.report.inference.counts import Count
+from ablate.report.inference.story import AverageAlone, Comparison, Fact, SharedVerdict
+from ablate.report.inference.verdicts import Judge, Said
+from ablate.report.words.cautions import caution
+from ablate.report.words.comparisons import average_alone, comparison, ending, shared_verdict
+from ablate.report.words.sentence import Sentence
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A fact and its sentence; within a kind the most important comes first."""
+
+    kind: Said
+    fact: Fact
+    sentence: Sentence
+
+    @property
+    def text(self) -> str:
+        """The whole sentence."""
+        return self.sentence.text
+
+
+def statements(analysis: Analysis) -> list[Statement]:
+    """Return what an analysis says, in the order of its points."""
+    judge = analysis.judge
+    return [Statement(p.kind, p.fact, _sentence(p.fact, judge)) for p in analysis.points]
+
+
+def _sentence(fact: Fact, judge: Judge) -> Sentence:
+    match fact:
+        case Comparison():
+            return comparison(fact, judge)
+        case AverageAlone():
+            return average_alone(fact, judge)
+        case SharedVerdict():
+            return shared_verdict(fact, judge)
+        case Count():
+            return ending(fact)
+        case _:
+            return Sentence(caution(fact))
