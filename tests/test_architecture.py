@@ -123,7 +123,6 @@ def test_a_room_imports_only_what_lies_below_it(room: str) -> None:
     assert not wrong
 
 
-@pytest.mark.xfail(strict=False, reason="the rest of the move")
 @pytest.mark.parametrize("place", range(len(INSIDE_REPORT)))
 def test_the_rooms_of_the_report_point_down_too(place: int) -> None:
     allowed = INSIDE_REPORT[: place + 1]

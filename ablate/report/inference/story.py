@@ -20,7 +20,7 @@ class Dependence:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SingleVerdict:
     """A contrast that is told of alone. One that depends on factors is no more than an average."""
 
     contrast: Contrast
@@ -42,7 +42,7 @@ class SharedVerdict:
     contrasts: tuple[Contrast, ...]
 
 
-Fact = Comparison | AverageAlone | SharedVerdict | Count | Caveat | Flag
+Fact = SingleVerdict | AverageAlone | SharedVerdict | Count | Caveat | Flag
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _of_contrasts(contrasts: Sequence[Contrast], depends: Depends) -> Iterable[P
         if dependences and rule.none_on_average:
             yield Point("mattered", AverageAlone(contrast, dependences))
         elif dependences or not rule.shared or len(alike) == 1:
-            yield Point(rule.said, Comparison(contrast, dependences))
+            yield Point(rule.said, SingleVerdict(contrast, dependences))
         elif contrast is alike[0]:
             yield Point(rule.said, SharedVerdict(tuple(alike)))
 

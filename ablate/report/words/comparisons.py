@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.counts import Count
-from ablate.report.inference.story import AverageAlone, Comparison, Dependence, SharedVerdict
+from ablate.report.inference.story import AverageAlone, Dependence, SharedVerdict, SingleVerdict
 from ablate.report.inference.testing import FEWEST, LEVEL, seeds_needed
 from ablate.report.inference.verdicts import Judge
 from ablate.report.words.numbers import amount, count_of, p_text, some, spread
@@ -61,7 +61,7 @@ class Measure:
         return basis(self.contrast) + survivors(self.contrast)
 
 
-def comparison(fact: Comparison, judge: Judge) -> Sentence:
+def comparison(fact: SingleVerdict, judge: Judge) -> Sentence:
     """Say a contrast: "norm=post is worse than norm=pre by 0.420 nats [0.350, 0.490]: ..."."""
     sentence = _alone(fact.contrast, judge)
     if not fact.depends_on:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.counts import Count
-from ablate.report.inference.story import AverageAlone, Comparison, Fact, SharedVerdict
+from ablate.report.inference.story import AverageAlone, Fact, SharedVerdict, SingleVerdict
 from ablate.report.inference.verdicts import Judge, Said
 from ablate.report.words.cautions import caution
 from ablate.report.words.comparisons import average_alone, comparison, ending, shared_verdict
@@ -33,7 +33,7 @@ def statements(analysis: Analysis) -> list[Statement]:
 
 def _sentence(fact: Fact, judge: Judge) -> Sentence:
     match fact:
-        case Comparison():
+        case SingleVerdict():
             return comparison(fact, judge)
         case AverageAlone():
             return average_alone(fact, judge)
