@@ -116,7 +116,7 @@ RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "seq_len": (lambda v: 8 <= v <= 2**20, "8 to 1048576"),
     "lr": (lambda v: 0 < v < math.inf, "above 0"),
     "clip": (lambda v: v is None or 0 < v < math.inf, "above 0, or null for no clipping"),
-    "parallel": (lambda v: v in ("ddp", "fsdp"), "ddp or fsdp"),
+    "parallel": (lambda v: v == "ddp", "ddp"),
     "precision": (lambda v: v in PRECISIONS, " or ".join(PRECISIONS)),
     "dropout": (lambda v: 0 <= v < 1, "0 or more and below 1"),
     "seed": (lambda v: 0 <= v < 2**32, "from 0 to 4294967295"),

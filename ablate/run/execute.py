@@ -163,9 +163,6 @@ def train_and_measure(
     finally:
         trainer.detach()
         measure_training(result, trainer.progress, config)
-    if processes.spread.sharded:  # the whole model, of which this process had a share
-        bench = build(config, corpus)
-        bench.model.load_state_dict((checkpoints.load(planned.directory) or {})["model"])
     result |= measure_trained(bench, config, told.message)
     diverged = not finite or result["label"] == "diverged"
     finish(result, "diverged" if diverged else "done", None)

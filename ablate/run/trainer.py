@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ablate.build import Bench, build_instruments, build_optimizer
+from ablate.build import Bench, build_instruments
 from ablate.train.distributed import Processes
 from ablate.train.listeners import Listener
 from ablate.train.loop import Settings, Trainer
@@ -31,22 +31,16 @@ def make_trainer(
         precision=config["precision"],
         compiled=config["compile"],
     )
-    optimizer, looked_at = bench.optimizer, dict(config)
-    if processes.spread.sharded:
-        processes.spread.shard(bench.model)
-        optimizer = build_optimizer(config, bench.model)  # its parameters are others now
-        # Of sharded weights the first process has a share alone.
-        looked_at["instruments"] = {**config["instruments"], "weights": False}
     return Trainer(
         bench.model,
         list(bench.model.blocks),
-        optimizer,
+        bench.optimizer,
         bench.schedule,
         bench.task,
         settings,
         directory,
         listeners,
         stop,
-        [] if processes.rank else build_instruments(looked_at, bench.model),
+        [] if processes.rank else build_instruments(config, bench.model),
         processes,
     )

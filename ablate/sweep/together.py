@@ -19,10 +19,9 @@ from ablate.sweep import command
 from ablate.sweep.arguments import separate
 from ablate.sweep.outcome import summarise
 from ablate.sweep.plan import Product
-from ablate.train.distributed import Processes, Several, Spread
+from ablate.train.distributed import Processes, Several
 from ablate.train.loop import Stopped
 from ablate.train.meeting import Failed, Meeting
-from ablate.train.spread import Replicated, Sharded
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -105,8 +104,7 @@ def begin(
 ) -> Processes:
     """The processes of a run once all are ready; raises Stopped or meeting.Failed."""
     meeting.begin(device, asked.check)
-    spread: Spread = Sharded(device) if config["parallel"] == "fsdp" else Replicated()
-    return Several(device, meeting, spread)
+    return Several(device, meeting)
 
 
 def follow(meeting: Meeting) -> int:

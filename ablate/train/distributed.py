@@ -2,81 +2,34 @@
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from ablate.train.meeting import FAREWELL, Meeting
 
 
-class Spread(ABC):
-    """Makes gradients those of the whole batch.
-
-    They are summed over processes, not averaged: the loss of each part is already divided by the
-    targets of the whole batch.
-    """
-
-    sharded: ClassVar[bool]
-    """Each process holds a share of every parameter alone."""
-
-    @abstractmethod
-    def shard(self, model: nn.Module) -> None:
-        """Leave each process its share; an optimiser is built on it afterwards."""
-
-    @abstractmethod
-    def forward(self, model: nn.Module) -> nn.Module:
-        """What to call in place of the model."""
-
-    @abstractmethod
-    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
-        """Encloses a pass; only after the last one of a step do processes exchange gradients."""
-
-    @abstractmethod
-    def evaluating(self, model: nn.Module) -> AbstractContextManager[None]:
-        """Encloses passes of the model itself that no gradient is asked of."""
-
-    @abstractmethod
-    def gather(self, state: Any) -> Any:
-        """A state of model or optimiser as one process would have it; all processes ask for it."""
-
-    @abstractmethod
-    def load(self, model: nn.Module, optimizer: torch.optim.Optimizer, state: Any) -> None:
-        """Take over the "model" and "optimizer" of such a state."""
-
-
-class Whole(Spread):
-    """A process has all of the model, as one alone does."""
-
-    sharded = False
-
-    def shard(self, model: nn.Module) -> None:
-        pass
-
-    def forward(self, model: nn.Module) -> nn.Module:
-        return model
-
-    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def evaluating(self, model: nn.Module) -> AbstractContextManager[None]:
-        return torch.inference_mode()
-
-    def gather(self, state: Any) -> Any:
-        return state
-
-    def load(self, model: nn.Module, optimizer: torch.optim.Optimizer, state: Any) -> None:
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-
-
 class Processes(ABC):
-    """What a training step needs to know of the others; `rank` 0 writes, logs and displays."""
+    """What a training step needs to know of the others; `rank` 0 writes, logs and displays.
+
+    Each process has the whole model and its rows of every batch. Gradients are summed over
+    processes, not averaged: the loss of each part is already divided by the targets of the whole
+    batch.
+    """
 
     rank: int
     size: int
-    spread: Spread
+
+    @abstractmethod
+    def forward(self, model: nn.Module) -> nn.Module:
+        """What to call in place of the model in a training step."""
+
+    @abstractmethod
+    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
+        """Encloses a pass; only in the last one of a step do processes exchange gradients."""
 
     @abstractmethod
     def sum(self, values: Tensor) -> Tensor:
@@ -88,7 +41,7 @@ class Processes(ABC):
 
     @abstractmethod
     def from_first(self, value: Any) -> Any:
-        """What the first process gives, for all of them."""
+        """The first process's value, for all of them."""
 
     @abstractmethod
     def failure(self, error: RuntimeError) -> str | None:
@@ -100,8 +53,11 @@ class Alone(Processes):
 
     rank, size = 0, 1
 
-    def __init__(self) -> None:
-        self.spread = Whole()
+    def forward(self, model: nn.Module) -> nn.Module:
+        return model
+
+    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def sum(self, values: Tensor) -> Tensor:
         return values
@@ -122,11 +78,21 @@ def alone(device: torch.device) -> Processes:
 
 
 class Several(Processes):
-    """Processes that met and have begun, each with its rows of every batch."""
+    """Processes that met and have begun (torch's DistributedDataParallel)."""
 
-    def __init__(self, device: torch.device, meeting: Meeting, spread: Spread) -> None:
+    def __init__(self, device: torch.device, meeting: Meeting) -> None:
         self.rank, self.size = meeting.rank, meeting.size
-        self.device, self.meeting, self.spread = device, meeting, spread
+        self.device, self.meeting = device, meeting
+
+    def forward(self, model: nn.Module) -> nn.Module:
+        # A scheme may have a part that a pass does not use, and whose gradient nobody waits for.
+        forward = DistributedDataParallel(model, find_unused_parameters=True)
+        forward.register_comm_hook(None, summed)
+        return forward
+
+    def passing(self, forward: nn.Module, *, last: bool) -> AbstractContextManager[None]:
+        assert isinstance(forward, DistributedDataParallel)
+        return nullcontext() if last else forward.no_sync()
 
     def sum(self, values: Tensor) -> Tensor:
         values = values.to(self.device)
@@ -142,7 +108,13 @@ class Several(Processes):
         return parcel[0]
 
     def failure(self, error: RuntimeError) -> str | None:
-        told = self.meeting.failure(wait=FAREWELL)
-        if told is None and (isinstance(error, dist.DistError) or "gloo" in str(error)):
+        reason = self.meeting.failure(wait=FAREWELL)
+        if reason is None and (isinstance(error, dist.DistError) or "gloo" in str(error)):
             return "another process of this run ended without a word, as one that is killed does"
-        return told
+        return reason
+
+
+def summed(state: None, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+    """The sum of a bucket of gradients over all processes, as DDP's communication hook."""
+    work = dist.all_reduce(bucket.buffer(), async_op=True)
+    return work.get_future().then(lambda future: future.value()[0])

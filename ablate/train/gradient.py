@@ -48,7 +48,7 @@ class Passes:
         compiled: bool,
     ) -> "Passes":
         """The passes of a model, wrapped for several processes and, if `compiled`, compiled."""
-        forward = processes.spread.forward(model)
+        forward = processes.forward(model)
         quick: Predictor = torch.compile(forward, dynamic=False) if compiled else forward
         return cls(model, forward, quick, processes, precision, accumulate, seed)
 
@@ -74,7 +74,7 @@ class Passes:
             last = index == self.accumulate - 1
             with (
                 paused(instruments if index else ()),
-                self.processes.spread.passing(self.forward, last=last),
+                self.processes.passing(self.forward, last=last),
                 self.precision.products(),
             ):
                 loss = self._loss(part(batch, place, parts), hooked=norms.active) / scored

@@ -94,7 +94,8 @@ class Trainer:
         if state is None:
             return 0
         try:
-            self.processes.spread.load(self.model, self.optimizer, state)
+            self.model.load_state_dict(state["model"])
+            self.optimizer.load_state_dict(state["optimizer"])
             self.progress = TrainingMemory(**state["progress"])
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
             raise UserError(
@@ -105,13 +106,12 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint; it replaces the last one."""
-        gather = self.processes.spread.gather
-        state = {
-            "model": gather(self.model.state_dict()),
-            "optimizer": gather(self.optimizer.state_dict()),
-            "progress": asdict(self.progress),
-        }
         if self.processes.rank == 0:
+            state = {
+                "model": self.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "progress": asdict(self.progress),
+            }
             checkpoints.save(self.directory, state)
 
     def train(self) -> bool:
@@ -135,17 +135,13 @@ class Trainer:
         self.model.eval()
         batches = list(self.task.validation(self.settings.validation_batches))
         total, count = 0.0, 0
-        with self.processes.spread.evaluating(self.model):
-            # Each process takes its share; all make equally many passes, as sharded models need.
-            for first in range(0, len(batches), self.processes.size):
-                place = first + self.processes.rank
-                batch = batches[min(place, len(batches) - 1)]
+        with torch.inference_mode():
+            for batch in batches[self.processes.rank :: self.processes.size]:
                 logits = predict(self.model, batch, self.device)
                 loss = token_loss(logits, goal(batch, self.device)).item()
-                if place < len(batches):
-                    scored = int((batch.targets != IGNORED).sum())
-                    total += loss * scored
-                    count += scored
+                scored = int((batch.targets != IGNORED).sum())
+                total += loss * scored
+                count += scored
         self.model.train()
         sums = self.processes.sum(torch.tensor([total, count], dtype=torch.float64))
         return (sums[0] / sums[1]).item()
@@ -157,7 +153,7 @@ class Trainer:
         batch = self.task.batch(step)
         value, at_inputs = self.passes.gradient(step, batch, self.gradient_norms, self.instruments)
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        norm = self.processes.spread.gather(norm_of(gradients)).item()
+        norm = norm_of(gradients).item()
         line: dict[str, Any] = {
             "step": step,
             "loss": value,
@@ -167,8 +163,7 @@ class Trainer:
             "clipped": settings.clip is not None and norm > settings.clip,
         }
         if logging:
-            norms = self.gradient_norms.parameter_norms()
-            parameters = self.processes.spread.gather(norms).tolist()
+            parameters = self.gradient_norms.parameter_norms().tolist()
             progress.add_profile(parameters, at_inputs)
             line["gradients"] = {"parameters": parameters, "inputs": at_inputs}
         finite = math.isfinite(value) and math.isfinite(norm)

@@ -24,7 +24,6 @@ from ablate.sweep.together import take_device, the_run
 from ablate.train.distributed import Several
 from ablate.train.loop import Stopped
 from ablate.train.meeting import Failed, Meeting
-from ablate.train.spread import Replicated
 from tests.conftest import TINY, Command, later_wins
 
 CPU = torch.device("cpu")
@@ -56,14 +55,14 @@ def test_the_first_reason_to_end_is_heard(pair: tuple[Meeting, Meeting]) -> None
     assert first.failure() == "process 1 of 2: ValueError: x\nand its traceback"
     with pytest.raises(Failed, match="process 1 of 2: ValueError: x"):
         first.begin(CPU, nobody)
-    assert Several(CPU, first, Replicated()).failure(RuntimeError("mine")) == first.failure()
+    assert Several(CPU, first).failure(RuntimeError("mine")) == first.failure()
 
 
 def test_a_killed_process_is_told_from_a_mistake_of_ones_own(
     pair: tuple[Meeting, Meeting], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ablate.train.distributed.FAREWELL", 0.0)
-    several = Several(CPU, pair[0], Replicated())
+    several = Several(CPU, pair[0])
     assert several.failure(RuntimeError("shapes do not fit")) is None
     told = several.failure(RuntimeError("gloo/pair.cc: Connection closed by peer"))
     assert told is not None
@@ -197,12 +196,12 @@ def test_two_processes_give_the_numbers_of_one(
 
 
 @pytest.mark.slow
-def test_a_sharded_run_that_was_stopped_goes_on_sharded_and_in_one_process(
+def test_a_run_that_was_stopped_goes_on_together_and_in_one_process(
     ablate: Command, tmp_path: Path, words: Path, cache: Path, alone: Path
 ) -> None:
     slowly = folder_of_slow_scheme(tmp_path)
     line = (*SMALL, *text(words), *slowly)
-    both = processes(tmp_path, cache, *line, "parallel=fsdp")
+    both = processes(tmp_path, cache, *line)
     until = time.monotonic() + 60
     while not any(
         path.read_text().count("\n") > 3 for path in tmp_path.glob("outputs/*/*/curves.jsonl")
@@ -218,7 +217,7 @@ def test_a_sharded_run_that_was_stopped_goes_on_sharded_and_in_one_process(
     rest = ablate("run", *line)
     assert rest.returncode == 0, rest.stderr
     same(alone, tmp_path)
-    both = processes(tmp_path / "copy", cache, *line, "parallel=fsdp")
+    both = processes(tmp_path / "copy", cache, *line)
     _, printed = both.communicate(timeout=120)
     assert both.returncode == 0, printed
     same(alone, tmp_path / "copy")
