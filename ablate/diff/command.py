@@ -69,32 +69,32 @@ def _diff(options: argparse.Namespace) -> None:
     sides = [find_side(word, options.outputs) for word in (options.first, options.second)]
     if {run.directory for run in sides[0].runs} == {run.directory for run in sides[1].runs}:
         raise UserError(f"{options.first} and {options.second}: the same runs, {sides[0].name}")
-    found = compare(*sides)
+    comparison = compare(*sides)
     if options.json:
-        print(json.dumps(plain(as_data(found)), indent=2, allow_nan=False))
+        print(json.dumps(plain(as_data(comparison)), indent=2, allow_nan=False))
         return
     sized = sys.stdout.isatty() or "COLUMNS" in os.environ
-    text = as_text(found, shutil.get_terminal_size().columns if sized else None)
+    text = as_text(comparison, shutil.get_terminal_size().columns if sized else None)
     # A stream of another encoding gets a question mark for a bar, not a traceback.
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "replace").decode(encoding))
 
 
-def as_data(found: Comparison) -> dict[str, Any]:
+def as_data(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain data."""
     return {
-        "a": _side(found.first),
-        "b": _side(found.second),
-        "settings": [{"key": key, "a": a, "b": b} for key, a, b in found.settings],
-        "seeds": found.seeds,
-        "curve": _curve(found.points),
+        "a": _side(comparison.first),
+        "b": _side(comparison.second),
+        "settings": [{"key": key, "a": a, "b": b} for key, a, b in comparison.settings],
+        "seeds": comparison.seeds,
+        "curve": _curve(comparison.points),
         "parting": {
-            "equal_until": found.equal_until,
-            "unequal_at": found.unequal_at,
-            "beyond_noise_from": found.parts_at,
+            "equal_until": comparison.equal_until,
+            "unequal_at": comparison.unequal_at,
+            "beyond_noise_from": comparison.parts_at,
             "fewest_steps": FEWEST,
         },
-        "numbers": {number.column.key: _number(number) for number in found.numbers},
+        "numbers": {number.column.key: _number(number) for number in comparison.numbers},
     }
 
 

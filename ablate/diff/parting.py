@@ -89,15 +89,15 @@ def parting(points: Points) -> int | None:
         return None
     window = max(1, min(WINDOW, len(differences) // 10))
     limit = SIGMAS * noise(differences) / math.sqrt(window)
-    sign, found = 0.0, None
+    sign, step = 0.0, None
     for end in range(len(differences), window - 1, -1):
         mean = math.fsum(differences[end - window : end]) / window
         sign = sign or math.copysign(1.0, mean)
         if mean * sign <= limit:
             break
         # Of the first window it is not known where in it they parted.
-        found = points.steps[0 if end == window else end - 1]
-    return found
+        step = points.steps[0 if end == window else end - 1]
+    return step
 
 
 def spark(values: Sequence[float], low: float, high: float, width: int) -> str:

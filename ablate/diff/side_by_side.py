@@ -37,14 +37,14 @@ class Comparison:
     numbers: list[Number]
 
 
-def as_text(found: Comparison, width: int | None) -> str:
+def as_text(comparison: Comparison, width: int | None) -> str:
     """Return the comparison for a width in terminal cells; tables are not wrapped."""
-    parts = [_fold([_named("A", found.first), _named("B", found.second)], width)]
-    parts.append(_settings(found))
-    parts.append("\n".join(["Training loss, nats per token", *_curves(found, width)]))
-    parts.append("\n".join(["Where they part", *_fold(_parting(found), width).splitlines()]))
-    if found.numbers:
-        parts.append("\n".join(["Numbers", _numbers(found)]))
+    parts = [_fold([_named("A", comparison.first), _named("B", comparison.second)], width)]
+    parts.append(_settings(comparison))
+    parts.append("\n".join(["Training loss, nats per token", *_curves(comparison, width)]))
+    parts.append("\n".join(["Where they part", _fold(_parting(comparison), width)]))
+    if comparison.numbers:
+        parts.append("\n".join(["Numbers", _numbers(comparison)]))
     return "\n\n".join(parts)
 
 
@@ -55,9 +55,9 @@ def _fold(lines: Sequence[str], width: int | None) -> str:
 def _named(letter: str, side: Side) -> str:
     status = Counter(run.record["status"] or "unknown" for run in side.runs)
     labels = Counter(run.label for run in side.runs if run.label)
-    told = [_counts(status), *([_counts(labels)] if labels else [])]
+    endings = [_counts(status), *([_counts(labels)] if labels else [])]
     seeds = ", ".join(map(text, side.seeds))
-    return clean(f"{letter}  {side.name}: {', '.join(told)}; seed {seeds}")
+    return clean(f"{letter}  {side.name}: {', '.join(endings)}; seed {seeds}")
 
 
 def _counts(counted: Counter[str]) -> str:
@@ -66,25 +66,27 @@ def _counts(counted: Counter[str]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counted.items())
 
 
-def _settings(found: Comparison) -> str:
-    if not found.settings:
-        seeds = [side.seeds for side in (found.first, found.second)]
+def _settings(comparison: Comparison) -> str:
+    if not comparison.settings:
+        seeds = [side.seeds for side in (comparison.first, comparison.second)]
         what = "nothing but the seed" if seeds[0] != seeds[1] else "nothing"
         return f"What differs: {what}"
     columns = [
-        Strip("", [heading], [[clean(row[place])] for row in found.settings])
+        Strip("", [heading], [[clean(row[place])] for row in comparison.settings])
         for place, heading in enumerate(("what differs", "A", "B"))
     ]
     return draw(columns, False).plain
 
 
-def _curves(found: Comparison, width: int | None) -> list[str]:
-    points = found.points
+def _curves(comparison: Comparison, width: int | None) -> list[str]:
+    points = comparison.points
     if not points.steps:
         return ["no step that both have logged with a finite loss"]
-    seeds = ", ".join(map(text, found.seeds))
-    basis = f"mean over seed {seeds}, which both have" if len(found.seeds) > 1 else f"seed {seeds}"
-    if not found.seeds:
+    seeds = ", ".join(map(text, comparison.seeds))
+    basis = f"seed {seeds}"
+    if len(comparison.seeds) > 1:
+        basis = f"mean over seed {seeds}, which both have"
+    if not comparison.seeds:
         basis = "no seed in common: the two saw other text, or the same in another order"
     every = [*points.first, *points.second]
     low, high = min(every), max(every)
@@ -100,29 +102,30 @@ def _curves(found: Comparison, width: int | None) -> list[str]:
         Strip("", ["B"], [[f"{points.second[i]:.4f}"] for i in places], right=True),
         Strip("", ["B − A"], [[amount(points.differences[i], True)] for i in places], right=True),
     ]
-    return [*lines, "", *draw(table, False).plain.splitlines()]
+    return [*lines, "", draw(table, False).plain]
 
 
-def _parting(found: Comparison) -> list[str]:
+def _parting(comparison: Comparison) -> list[str]:
     lines = []
     logged = "logged step"
-    if not found.seeds:
+    if not comparison.seeds:
         lines.append("to the bit: at once, since they have no seed in common")
-    elif found.unequal_at is None and found.equal_until is not None:
-        lines.append(f"to the bit: never; every {logged} up to {found.equal_until} is the same")
-    elif found.equal_until is not None:
+    elif comparison.unequal_at is None and comparison.equal_until is not None:
+        same = f"every {logged} up to {comparison.equal_until} is the same"
+        lines.append(f"to the bit: never; {same}")
+    elif comparison.equal_until is not None:
         lines.append(
-            f"to the bit: equal up to step {found.equal_until}, different at step"
-            f" {found.unequal_at}, the next {logged}"
+            f"to the bit: equal up to step {comparison.equal_until}, different at step"
+            f" {comparison.unequal_at}, the next {logged}"
         )
-    elif found.unequal_at is not None:
-        lines.append(f"to the bit: different at step {found.unequal_at}, the first {logged}")
-    differences = found.points.differences
-    if found.parts_at is not None:
-        last = f"{amount(differences[-1], True)} at step {found.points.steps[-1]}"
+    elif comparison.unequal_at is not None:
+        lines.append(f"to the bit: different at step {comparison.unequal_at}, the first {logged}")
+    differences = comparison.points.differences
+    if comparison.parts_at is not None:
+        last = f"{amount(differences[-1], True)} at step {comparison.points.steps[-1]}"
         lines.append(
-            f"beyond the noise: from about step {found.parts_at} to the end ({last}); the smoothed"
-            " difference B − A exceeds 4 standard errors of its step-to-step noise"
+            f"beyond the noise: from about step {comparison.parts_at} to the end ({last}); the"
+            " smoothed difference B − A exceeds 4 standard errors of its step-to-step noise"
         )
     elif len(differences) < FEWEST:
         lines.append(
@@ -134,11 +137,11 @@ def _parting(found: Comparison) -> list[str]:
     return lines
 
 
-def _numbers(found: Comparison) -> str:
-    rows = found.numbers
+def _numbers(comparison: Comparison) -> str:
+    rows = comparison.numbers
     headings = ("", "A", "B", "B − A", "over")
     cells = [
-        [row.column.heading.replace("-\n", "").replace("\n", " ") for row in rows],
+        [row.column.name for row in rows],
         [_value(row, row.first.mean, row.undefined[0]) for row in rows],
         [_value(row, row.second.mean, row.undefined[1]) for row in rows],
         [_difference(row) for row in rows],
@@ -161,7 +164,7 @@ def _difference(row: Number) -> str:
     test = row.difference
     if test.mean is None:
         return NONE
-    told = amount(test.mean, True) if row.column.decimals else f"{test.mean:+,.0f}"
+    size = amount(test.mean, True) if row.column.decimals else f"{test.mean:+,.0f}"
     if test.low is None or test.high is None or not row.column.decimals:
-        return told
-    return f"{told} [{amount(test.low, True)}, {amount(test.high, True)}]"
+        return size
+    return f"{size} [{amount(test.low, True)}, {amount(test.high, True)}]"

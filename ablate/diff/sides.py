@@ -66,15 +66,16 @@ def find_side(word: str, outputs: Path) -> Side:
 def _fitting(word: str, runs: Sequence[Run]) -> list[Run]:
     within = [(run, word.removeprefix(f"{run.study}/")) for run in runs]
     fits = (_is_arm, lambda run, name: run.name.startswith(name), _has_settings)
-    return next((found for fit in fits if (found := [r for r, w in within if fit(r, w)])), [])
+    fitting = ([run for run, name in within if fit(run, name)] for fit in fits)
+    return next((runs for runs in fitting if runs), [])
 
 
 def _is_arm(run: Run, name: str) -> bool:
     return run.found is not None and run.arm == name
 
 
-def _has_settings(run: Run, told: str) -> bool:
-    pairs = [part.partition("=") for part in told.split(",")]
+def _has_settings(run: Run, words: str) -> bool:
+    pairs = [part.partition("=") for part in words.split(",")]
     if run.found is None or not all(equals for _, equals, _ in pairs):
         return False
     row = settings(run)
@@ -131,9 +132,9 @@ def curves(first: Side, second: Side) -> tuple[list[tuple[Curve, Curve]], list[A
 def _curve(run: Run) -> Curve:
     """Loss by logged step, of curves.jsonl or else of the record, which is thinned."""
     lines = read_lines(run.directory, most=10**6)
-    found = {line["step"]: _finite(line.get("loss")) for line in lines}
-    if found:
-        return found
+    logged = {line["step"]: _finite(line.get("loss")) for line in lines}
+    if logged:
+        return logged
     kept = run.record["curve"]
     return {
         int(step): loss
@@ -163,7 +164,7 @@ class Number:
 
 def numbers(first: Side, second: Side) -> list[Number]:
     """Return every column of the report's table, and a few more, that a side has a number in."""
-    found = []
+    measured = []
     for column in COLUMNS:
         if not column.panel and column.key not in MORE:
             continue
@@ -173,8 +174,8 @@ def numbers(first: Side, second: Side) -> list[Number]:
         test = difference(match.values if column.scale == "linear" else [], MARGIN)
         if means[0].n or means[1].n:
             undefined = _undefined(first, second, column)
-            found.append(Number(column, undefined, means[0], means[1], test))
-    return found
+            measured.append(Number(column, undefined, means[0], means[1], test))
+    return measured
 
 
 def _undefined(first: Side, second: Side, column: Column) -> tuple[bool, bool]:

@@ -48,9 +48,9 @@ def effects(analysis: Analysis) -> Drawing | None:
 
 def largest(contrasts: Sequence[Contrast]) -> list[Contrast]:
     """Return the contrasts with a mean, the largest of them, in their order."""
-    known = [one for one in contrasts if one.difference.mean is not None]
-    kept = sorted(known, key=lambda one: -abs(one.difference.mean or 0.0))[:MOST]
-    return sorted(kept, key=lambda one: one.difference.mean or 0.0)
+    known = [contrast for contrast in contrasts if contrast.difference.mean is not None]
+    kept = sorted(known, key=lambda contrast: -abs(contrast.difference.mean or 0.0))[:MOST]
+    return sorted(kept, key=lambda contrast: contrast.difference.mean or 0.0)
 
 
 def _draw(analysis: Analysis, blocks: list[Block]) -> "Figure":
@@ -61,7 +61,7 @@ def _draw(analysis: Analysis, blocks: list[Block]) -> "Figure":
     axes = figure.subplots(
         len(blocks), 1, sharex=True, squeeze=False, height_ratios=[n + 0.6 for n in heights]
     )
-    limit = _limit([one for _, rows in blocks for one in rows], analysis.margin)
+    limit = _limit([contrast for _, rows in blocks for contrast in rows], analysis.margin)
     for part, (title, rows) in zip(axes[:, 0], blocks, strict=True):
         _draw_block(part, title, rows, analysis)
         part.set_xlim(-limit, limit)
@@ -71,8 +71,13 @@ def _draw(analysis: Analysis, blocks: list[Block]) -> "Figure":
 
 def _limit(rows: Sequence[Contrast], margin: float) -> float:
     """How far the axis goes: to all means, and to what of the intervals leaves them readable."""
-    means = max(abs(one.difference.mean or 0.0) for one in rows)
-    ends = [abs(end) for one in rows for end in (one.difference.low, one.difference.high) if end]
+    means = max(abs(contrast.difference.mean or 0.0) for contrast in rows)
+    ends = [
+        abs(end)
+        for contrast in rows
+        for end in (contrast.difference.low, contrast.difference.high)
+        if end
+    ]
     return 1.08 * max(margin, means, min(max(ends, default=0.0), 4 * max(means, margin)))
 
 
@@ -80,14 +85,14 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
     axes.set_title(shortened(title, 70))
     axes.axvspan(-analysis.margin, analysis.margin, color=FAINT, linewidth=0, zorder=0.5)
     axes.axvline(0, color=SOFT, linewidth=0.8, zorder=1)
-    for place, one in enumerate(rows):
-        found = one.difference
-        colour = INK if one.kind == "interaction" else DECIDED.get(one.verdict, INK)
-        if found.low is not None and found.high is not None:
-            axes.plot([found.low, found.high], [place] * 2, color=colour, linewidth=1.5)
-        hollow = one.verdict not in DECIDED
+    for place, contrast in enumerate(rows):
+        test = contrast.difference
+        colour = INK if contrast.kind == "interaction" else DECIDED.get(contrast.verdict, INK)
+        if test.low is not None and test.high is not None:
+            axes.plot([test.low, test.high], [place] * 2, color=colour, linewidth=1.5)
+        hollow = contrast.verdict not in DECIDED
         axes.plot(
-            [found.mean or 0.0],
+            [test.mean or 0.0],
             [place],
             "o",
             color=colour,
@@ -96,18 +101,19 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
             zorder=3,
         )
         axes.annotate(
-            verdict_text(one),
+            verdict_text(contrast),
             (1.01, place),
             xycoords=("axes fraction", "data"),
             va="center",
             fontsize=7,
             color=SOFT if hollow else INK,
         )
-    axes.set_yticks(range(len(rows)), [_name(one) for one in rows])
+    axes.set_yticks(range(len(rows)), [_name(contrast) for contrast in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
 
 
-def _name(one: Contrast) -> str:
-    return shortened(one.name if one.kind != "main" else f"{one.name} − {one.against}", 46)
+def _name(contrast: Contrast) -> str:
+    sides = f"{contrast.name} − {contrast.against}" if contrast.kind == "main" else contrast.name
+    return shortened(sides, 46)

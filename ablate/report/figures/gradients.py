@@ -161,7 +161,7 @@ def _draw_over_steps(
     drawn = []
     for place, (one, (steps, norms)) in enumerate(maps):
         axes = figure.add_subplot(down, across, place + 1)
-        name_panel(axes, one.told(view.keys) or "all runs")
+        name_panel(axes, one.named(view.keys) or "all runs")
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.grid(visible=False)
         axes.patch.set(visible=True, facecolor="none", hatch="////", edgecolor=GREY, linewidth=0)

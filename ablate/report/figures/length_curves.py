@@ -45,7 +45,7 @@ Curve = dict[float, list[float] | None]
 
 def context_curve(one: Series, key: str) -> Curve:
     """Return a series' values by context, of finished runs."""
-    found: dict[float, list[float]] = {}
+    curves: dict[float, list[float]] = {}
     undefined: set[float] = set()
     for run in one.runs:
         measured = run.record["extrapolation"]
@@ -56,16 +56,16 @@ def context_curve(one: Series, key: str) -> Curve:
             if length and value is None:
                 undefined.add(length / trained)
             elif length and value is not None:
-                found.setdefault(length / trained, []).append(value)
-    return dict(sorted((dict.fromkeys(undefined) | found).items()))
+                curves.setdefault(length / trained, []).append(value)
+    return dict(sorted((dict.fromkeys(undefined) | curves).items()))
 
 
 def _draw(view: View, plan: PanelLayout) -> "Figure":
     drawn = [(k, n) for k, n in QUANTITIES if any(context_curve(one, k) for one in view.series)]
     figure, rows = grid(len(plan.panels), len(drawn), height=1.85, across=plan.across)
     for row, (key, name) in zip(rows, drawn, strict=True):
-        found = {id(one): context_curve(one, key) for one in view.series}
-        contexts = sorted({context for curve in found.values() for context in curve})
+        curves = {id(one): context_curve(one, key) for one in view.series}
+        contexts = sorted({context for curve in curves.values() for context in curve})
         row[0].set_xscale("log", base=2)
         row[0].set_xticks(contexts, [_times(context) for context in contexts])
         row[0].minorticks_off()
@@ -77,11 +77,11 @@ def _draw(view: View, plan: PanelLayout) -> "Figure":
                 axes.set_xlabel("context")
             axes.axvline(1, color=GREY, linewidth=0.8, zorder=1.4)
             for one in reversed(panel.series):
-                _draw_curve(axes, plan, one, found[id(one)])
-        if any(values is None for curve in found.values() for values in curve.values()):
+                _draw_curve(axes, plan, one, curves[id(one)])
+        if any(values is None for curve in curves.values() for values in curve.values()):
             middle = zone(row, "undefined")
             for axes, panel in zip(row, plan.panels, strict=True):
-                _mark_undefined(axes, plan, panel.series, found, middle)
+                _mark_undefined(axes, plan, panel.series, curves, middle)
     legend(figure, plan)
     return figure
 
@@ -111,16 +111,16 @@ def _draw_curve(axes: "Axes", plan: PanelLayout, one: Series, curve: Curve) -> N
 
 
 def _mark_undefined(
-    axes: "Axes", plan: PanelLayout, series: list[Series], found: dict[int, Curve], middle: float
+    axes: "Axes", plan: PanelLayout, series: list[Series], curves: dict[int, Curve], middle: float
 ) -> None:
     """Draw a cross for each series and context without a value, beside one another."""
-    marked = [one for one in series if None in found[id(one)].values()]
+    marked = [one for one in series if None in curves[id(one)].values()]
     named = [one for one in marked if plan.look(one)]
     # Arms that are not told apart share one place, in the middle.
     for one in [*(one for one in marked if not plan.look(one))][:1] + named:
         look = plan.look(one)
         place = named.index(one) - (len(named) - 1) / 2 if look else 0.0
-        contexts = [at * 2 ** (0.14 * place) for at, value in found[id(one)].items() if not value]
+        contexts = [at * 2 ** (0.14 * place) for at, value in curves[id(one)].items() if not value]
         axes.plot(
             contexts,
             [middle] * len(contexts),

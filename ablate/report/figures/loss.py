@@ -29,8 +29,8 @@ Curve = list[tuple[float, float, float, float]]
 
 def curves(view: View) -> Drawing | None:
     """Training loss of every arm, with a band over its seeds."""
-    found = {id(one): seed_curve(one.runs) for one in view.series}
-    if not any(found.values()):
+    by_series = {id(one): seed_curve(one.runs) for one in view.series}
+    if not any(by_series.values()):
         return None
     several = any(seeds(one.runs) > 1 for one in view.series)
     band = " Line: mean over seeds; band: from the lowest to the highest seed." if several else ""
@@ -40,7 +40,7 @@ def curves(view: View) -> Drawing | None:
         "Cross-entropy of the training batches, nats per token, smoothed over a twentieth of the"
         f" steps.{band} Dotted: ln V, a uniform guess, and the loss of a model that knows only"
         " token frequencies. A cross ends a curve that diverged or stopped early.",
-        partial(_draw_curves, view, layout(view), found),
+        partial(_draw_curves, view, layout(view), by_series),
     )
 
 
@@ -50,11 +50,11 @@ def seed_curve(runs: Sequence[Run]) -> Curve:
     if not smoothed:
         return []
     steps = sorted({step for one in smoothed for step in one})
-    found: Curve = []
+    curve: Curve = []
     for step in (steps[place] for place in thinned(len(steps), POINTS)):
         values = [one[step] for one in smoothed if step in one]
-        found.append((step, fmean(values), min(values), max(values)))
-    return found
+        curve.append((step, fmean(values), min(values), max(values)))
+    return curve
 
 
 def _smoothed(run: Run) -> dict[float, float]:
@@ -70,15 +70,15 @@ def _smoothed(run: Run) -> dict[float, float]:
     return {step: mean for (step, _), mean in zip(points, means, strict=True)}
 
 
-def _draw_curves(view: View, plan: PanelLayout, found: dict[int, Curve]) -> "Figure":
+def _draw_curves(view: View, plan: PanelLayout, by_series: dict[int, Curve]) -> "Figure":
     figure, (row,) = grid(len(plan.panels), across=plan.across)
     for axes, panel in zip(row, plan.panels, strict=True):
         name_panel(axes, panel.title)
         axes.set_xlabel("step")
         for one in reversed(panel.series):
-            _draw_curve(axes, plan, one, found[id(one)])
+            _draw_curve(axes, plan, one, by_series[id(one)])
     name_rows(row, "training loss, nats")
-    _levels(row, view, [point for curve in found.values() for point in curve])
+    _levels(row, view, [point for curve in by_series.values() for point in curve])
     legend(figure, plan)
     return figure
 
@@ -165,7 +165,7 @@ def _draw_first(view: View) -> "Figure":
     if min(everything) > 0 and max(everything) > 3 * min(everything):
         axes.set_xscale("log")
         logarithmic(axes.xaxis)
-    axes.set_yticks(range(len(rows)), [one.told(view.keys) for one, _ in rows])
+    axes.set_yticks(range(len(rows)), [one.named(view.keys) for one, _ in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("first loss, nats per token (upright line: ln V)")

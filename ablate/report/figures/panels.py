@@ -75,24 +75,24 @@ def _whole(
 ) -> PanelLayout:
     """The layout in which every series has its look."""
     looks = view.looks(colour)
-    found: dict[int, Look | None] = {}
+    by_series: dict[int, Look | None] = {}
     legend: dict[tuple[int, int], tuple[str, Look]] = {}
     places = {value: place for place, value in enumerate(view.values(colour) if colour else [])}
     dashes: dict[str, int] = {}
     for one in sorted(view.series, key=lambda one: [number_first(one.keys[k]) for k in finer]):
-        told = one.keys[colour] if colour else ""
-        look = looks[told] if colour else Look(INK, "solid", "o")
+        name = one.keys[colour] if colour else ""
+        look = looks[name] if colour else Look(INK, "solid", "o")
         if finer:
-            dash = dashes.setdefault(one.told(finer), len(dashes))
+            dash = dashes.setdefault(one.named(finer), len(dashes))
             look = Look(look.colour, DASHES[dash % len(DASHES)], look.marker)
-            told = f"{told}  {one.told(finer)}"
-        found[id(one)] = look
-        spot = (places.get(one.keys[colour], 0) if colour else 0, dashes.get(one.told(finer), 0))
-        legend.setdefault(spot, (told, look))
+            name = f"{name}  {one.named(finer)}"
+        by_series[id(one)] = look
+        spot = (places.get(one.keys[colour], 0) if colour else 0, dashes.get(one.named(finer), 0))
+        legend.setdefault(spot, (name, look))
     across = len(view.values(by[-1])) if len(by) > 1 else 0
     even = 1 < across <= 4 and len(panels) % across == 0
     entries = [legend[spot] for spot in sorted(legend)]
-    return PanelLayout(panels, found, entries, colour or "", 0, across if even else 0)
+    return PanelLayout(panels, by_series, entries, colour or "", 0, across if even else 0)
 
 
 def _best(view: View, panels: list[Panel]) -> PanelLayout:
@@ -100,7 +100,7 @@ def _best(view: View, panels: list[Panel]) -> PanelLayout:
     colour = view.colour_key
     looks = view.looks(colour)
     chosen = [id(one) for one in in_turn(panels, LINES)]
-    found: dict[int, Look | None] = {id(one): None for one in view.series}
+    by_series: dict[int, Look | None] = {id(one): None for one in view.series}
     legend: list[tuple[str, Look]] = []
     for one in view.series:
         if id(one) not in chosen:
@@ -108,11 +108,11 @@ def _best(view: View, panels: list[Panel]) -> PanelLayout:
         look = looks[one.keys[colour]] if colour else Look(INK, "solid", "o")
         same = sum(other.colour == look.colour for _, other in legend)
         look = Look(look.colour, DASHES[same % len(DASHES)], look.marker)
-        found[id(one)] = look
+        by_series[id(one)] = look
         legend.append((shortened("  ".join(one.keys[key] for key in view.keys), 46), look))
     which = f"best {len(chosen)}" if len(panels) == 1 else "best of each panel"
     title = f"{which}:  {'  '.join(view.keys)}"
-    return PanelLayout(panels, found, legend, title, len(view.series) - len(chosen))
+    return PanelLayout(panels, by_series, legend, title, len(view.series) - len(chosen))
 
 
 def legend(figure: "Figure", layout: PanelLayout, extra: Sequence[tuple[Any, str]] = ()) -> None:

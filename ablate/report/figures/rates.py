@@ -43,17 +43,17 @@ def sensitivity(view: View) -> Drawing | None:
 
 def rate_sweeps(view: View) -> list[tuple[Series, Sweep]]:
     """Return for each arm without its learning rate, the series by rate, if there are three."""
-    found: dict[tuple[str, ...], Sweep] = {}
+    by_others: dict[tuple[str, ...], Sweep] = {}
     if KEY not in view.keys:
         return []
     for one in view.series:
         if is_number(one.keys[KEY]) and float(one.keys[KEY]) > 0:
             others = tuple(one.keys[key] for key in view.keys if key != KEY)
-            found.setdefault(others, {})[float(one.keys[KEY])] = one
+            by_others.setdefault(others, {})[float(one.keys[KEY])] = one
     # The series of an arm stands for it under its best rate, so that arms keep their order.
     return [
         (next(iter(sweep.values())), dict(sorted(sweep.items())))
-        for sweep in found.values()
+        for sweep in by_others.values()
         if len(sweep) >= FEWEST
     ]
 

@@ -29,7 +29,7 @@ class Series:
         """The runs that have a record, all seeds."""
         return self.row.runs
 
-    def told(self, keys: Iterable[str]) -> str:
+    def named(self, keys: Iterable[str]) -> str:
         """The settings by name, as on the command line, without those that it does not have."""
         known = [key for key in keys if self.keys[key] != NONE]
         return shortened(" ".join(f"{key}={self.keys[key]}" for key in known))
@@ -67,14 +67,14 @@ class View:
 
     def panels(self, keys: Sequence[str]) -> list[Panel]:
         """Split the series by these keys."""
-        found: dict[tuple[str, ...], list[Series]] = {}
+        groups: dict[tuple[str, ...], list[Series]] = {}
         for one in self.series:
-            found.setdefault(tuple(one.keys[key] for key in keys), []).append(one)
+            groups.setdefault(tuple(one.keys[key] for key in keys), []).append(one)
         places = [{value: i for i, value in enumerate(self.values(key))} for key in keys]
         order = sorted(
-            found, key=lambda values: [p[v] for p, v in zip(places, values, strict=True)]
+            groups, key=lambda values: [p[v] for p, v in zip(places, values, strict=True)]
         )
-        return [Panel(found[values][0].told(keys), found[values]) for values in order]
+        return [Panel(groups[values][0].named(keys), groups[values]) for values in order]
 
 
 def in_turn(panels: Sequence[Panel], count: int) -> list[Series]:

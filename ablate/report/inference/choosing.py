@@ -36,7 +36,7 @@ class ChosenValue:
 
 
 def choose(
-    found: Sequence[Outcome], factors: Sequence[str], key: str, wanted: Sequence[str]
+    outcomes: Sequence[Outcome], factors: Sequence[str], key: str, wanted: Sequence[str]
 ) -> tuple[list[Outcome], list[ChosenValue]]:
     """Return the outcomes of the chosen values on the seeds left to report, and the choices.
 
@@ -46,19 +46,19 @@ def choose(
     if key not in factors:
         there = ", ".join(factors) or "nothing"
         raise UserError(f"--choose {key}: does not differ between these runs; what does: {there}")
-    seeds = distinct(outcome.seed for outcome in found if outcome.seed is not None)
+    seeds = distinct(outcome.seed for outcome in outcomes if outcome.seed is not None)
     chosen_on = _selection(seeds, wanted)
     kept: list[Outcome] = []
     choices: list[ChosenValue] = []
-    for group in grouped(found, [factor for factor in factors if factor != key]):
+    for group in grouped(outcomes, [factor for factor in factors if factor != key]):
         by_value: dict[str, list[Outcome]] = {}
         for outcome in sorted(group.outcomes, key=lambda one: order(one.settings.get(key))):
             by_value.setdefault(outcome.levels[key], []).append(outcome)
         losses = {value: _loss(runs, chosen_on) for value, runs in by_value.items()}
         value = min(losses, key=losses.__getitem__)
-        told = tuple(loss if math.isfinite(loss) else None for loss in losses.values())
+        known = tuple(loss if math.isfinite(loss) else None for loss in losses.values())
         choices.append(
-            ChosenValue(group.arm.label, key, value, tuple(losses), told, tuple(chosen_on))
+            ChosenValue(group.arm.label, key, value, tuple(losses), known, tuple(chosen_on))
         )
         if math.isfinite(losses[value]):
             kept += [run for run in by_value[value] if run.seed not in chosen_on]
@@ -90,11 +90,11 @@ def _selection(seeds: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
         )
     chosen = [s for s in seeds if text(s) in wanted] if wanted else seeds[: max(1, len(seeds) // 3)]
     unknown = [seed for seed in wanted if seed not in map(text, seeds)]
-    told = f"there are {', '.join(map(text, seeds))}"
+    there = f"there are {', '.join(map(text, seeds))}"
     if unknown:
-        raise UserError(f"--selection-seeds {unknown[0]}: no run has this seed; {told}")
+        raise UserError(f"--selection-seeds {unknown[0]}: no run has this seed; {there}")
     if len(chosen) == len(seeds):
-        raise UserError(f"--selection-seeds {','.join(wanted)}: leaves no seed to report; {told}")
+        raise UserError(f"--selection-seeds {','.join(wanted)}: leaves no seed to report; {there}")
     return list(chosen)
 
 

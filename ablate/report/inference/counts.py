@@ -46,15 +46,15 @@ class Count:
 def counted(effects: Sequence[Contrast]) -> list[Count]:
     """Return the counts of every main effect in which a run ended so."""
     endings: tuple[Ending, ...] = ("diverged", "stuck")
-    found = [
+    counts = [
         count
         for ending in endings
         for effect in effects
         if (count := _count(ending, effect)) is not None
     ]
-    adjusted = holm([count.p for count in found])
+    adjusted = holm([count.p for count in counts])
     return [
-        replace(count, p_holm=p) for count, p in zip(found, adjusted, strict=True) if p is not None
+        replace(count, p_holm=p) for count, p in zip(counts, adjusted, strict=True) if p is not None
     ]
 
 

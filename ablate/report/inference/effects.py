@@ -10,7 +10,7 @@ from ablate.report.runs.tables import order
 
 
 def reference_levels(
-    found: Sequence[Outcome], factors: Sequence[str], baseline: Group | None
+    outcomes: Sequence[Outcome], factors: Sequence[str], baseline: Group | None
 ) -> dict[str, str]:
     """Return the level of each factor that the others are compared with.
 
@@ -18,7 +18,7 @@ def reference_levels(
     """
     base = baseline.outcomes[0].levels if baseline else dict.fromkeys(factors, ABSENT)
     return {
-        factor: next(iter(_split(found, [factor], [])), (ABSENT,))[0]
+        factor: next(iter(_split(outcomes, [factor], [])), (ABSENT,))[0]
         if base[factor] == ABSENT
         else base[factor]
         for factor in factors
@@ -26,7 +26,7 @@ def reference_levels(
 
 
 def main_effects(
-    found: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
+    outcomes: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
 ) -> list[Pair]:
     """Pair each level of each factor with its reference level, over all cells of the others.
 
@@ -36,7 +36,7 @@ def main_effects(
     for factor in factors:
         if is_scale(factor):
             continue
-        by_level = _split(found, [factor], others(factors, [factor]))
+        by_level = _split(outcomes, [factor], others(factors, [factor]))
         base = (reference[factor],)
         for level in by_level:
             if level != base and base in by_level:
@@ -56,14 +56,14 @@ def main_effects(
 
 
 def interactions(
-    found: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
+    outcomes: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
 ) -> list[Pair]:
     """Pair levels of two factors: (ab - a₀b) - (ab₀ - a₀b₀), over all cells of the others."""
     pairs = []
     for one, two in combinations(factors, 2):
         if one.partition(".")[0] == two.partition(".")[0]:
             continue  # an option of a choice is defined within it
-        split = _split(found, [one, two], others(factors, [one, two]))
+        split = _split(outcomes, [one, two], others(factors, [one, two]))
         first, second = reference[one], reference[two]
         for a, b in split:
             corners = [(a, b), (first, b), (a, second), (first, second)]
@@ -85,11 +85,11 @@ def interactions(
 
 
 def _split(
-    found: Sequence[Outcome], factors: Sequence[str], rest: Sequence[str]
+    outcomes: Sequence[Outcome], factors: Sequence[str], rest: Sequence[str]
 ) -> dict[tuple[str, ...], Cells]:
     """Index outcomes by the levels of the factors; within each by the rest and by seed."""
     groups: dict[tuple[str, ...], list[Outcome]] = {}
-    ordered = sorted(found, key=lambda o: [order(o.settings.get(factor)) for factor in factors])
+    ordered = sorted(outcomes, key=lambda o: [order(o.settings.get(factor)) for factor in factors])
     for outcome in ordered:
         key = tuple(outcome.levels[factor] for factor in factors)
         if ABSENT not in key:

@@ -43,9 +43,9 @@ Cells = dict[Key, dict[Any, list[Outcome]]]
 
 def outcomes(runs: Iterable[Run], column: Column) -> list[Outcome]:
     """Return the outcome of every run that has a record."""
-    found = [(run, settings(run)) for run in runs if run.found is not None]
-    keys = differing([row for _, row in found])
-    return [_outcome(run, row, keys, column) for run, row in found]
+    pairs = [(run, settings(run)) for run in runs if run.found is not None]
+    keys = differing([row for _, row in pairs])
+    return [_outcome(run, row, keys, column) for run, row in pairs]
 
 
 def _outcome(run: Run, row: Settings, keys: Sequence[str], column: Column) -> Outcome:
@@ -62,23 +62,23 @@ def _outcome(run: Run, row: Settings, keys: Sequence[str], column: Column) -> Ou
     return Outcome(run, row, levels, row["seed"], state, number, undefined)
 
 
-def cells(found: Iterable[Outcome], rest: Sequence[str]) -> Cells:
+def cells(outcomes: Iterable[Outcome], rest: Sequence[str]) -> Cells:
     """Index outcomes by their values of the keys `rest` and by seed; one without a seed is out."""
     index: Cells = {}
-    for outcome in found:
+    for outcome in outcomes:
         if outcome.seed is not None:
             cell = index.setdefault(tuple(outcome.levels[key] for key in rest), {})
             cell.setdefault(outcome.seed, []).append(outcome)
     return index
 
 
-def others(factors: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """Return the factors that are neither taken nor options of a choice that is.
+def others(factors: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Return the factors that are neither chosen nor options of a choice that is.
 
     >>> others(["pos", "pos.base", "norm", "norm.final"], ["pos"])
     ['norm', 'norm.final']
     """
-    return [key for key in factors if key not in taken and key.partition(".")[0] not in taken]
+    return [key for key in factors if key not in chosen and key.partition(".")[0] not in chosen]
 
 
 @dataclass(frozen=True)
@@ -121,13 +121,13 @@ def matched(signs: Sequence[int], sides: Sequence[Cells]) -> Matched:
                 places[key, seed] = [column[seed] for column in columns]
             else:
                 unpaired += 1
-    numbers = {place: _number(signs, found) for place, found in places.items()}
+    numbers = {place: _number(signs, row) for place, row in places.items()}
     keys, seeds = without_holes({place for place, number in numbers.items() if number is not None})
     table = [[numbers[key, seed] for key in keys] for seed in seeds] if keys else []
-    ended = {p: found for p, found in places.items() if not any(_any(s, "missing") for s in found)}
+    ended = {p: row for p, row in places.items() if not any(_any(s, "missing") for s in row)}
     on = [seed for _, seed in ended]
-    diverged = [[_any(side, "diverged") for side in found] for found in ended.values()]
-    stuck = [[any(outcome.stuck for outcome in side) for side in found] for found in ended.values()]
+    diverged = [[_any(side, "diverged") for side in row] for row in ended.values()]
+    stuck = [[any(outcome.stuck for outcome in side) for side in row] for row in ended.values()]
     return Matched(
         seeds=seeds if keys else [],
         values=[fmean(number for number in row if number is not None) for row in table],
@@ -143,7 +143,7 @@ def matched(signs: Sequence[int], sides: Sequence[Cells]) -> Matched:
         seeds_diverged=_most(on, diverged, len(sides)),
         seeds_stuck=_most(on, stuck, len(sides)),
         seeds_of=len(set(on)),
-        undefined=any(o.undefined for found in places.values() for side in found for o in side),
+        undefined=any(o.undefined for row in places.values() for side in row for o in side),
     )
 
 
@@ -165,10 +165,10 @@ def _most(seeds: Sequence[Any], rows: Sequence[Sequence[bool]], width: int) -> l
     )
 
 
-def _number(signs: Sequence[int], found: Sequence[list[Outcome]]) -> float | None:
+def _number(signs: Sequence[int], sides: Sequence[list[Outcome]]) -> float | None:
     """Signed sum over sides; None if a side has a run without a value."""
     total = 0.0
-    for sign, side in zip(signs, found, strict=True):
+    for sign, side in zip(signs, sides, strict=True):
         values = [outcome.value for outcome in side if outcome.value is not None]
         if len(values) < len(side):
             return None

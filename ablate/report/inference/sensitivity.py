@@ -44,30 +44,30 @@ def sensitivity(losses: Sequence[float | None], uniform: float) -> float:
     return fmean(capped) - min(capped)
 
 
-def sensitivities(found: Sequence[Outcome], factors: Sequence[str]) -> list[Sensitivity]:
+def sensitivities(outcomes: Sequence[Outcome], factors: Sequence[str]) -> list[Sensitivity]:
     """Return the sensitivity of each arm with at least three learning rates."""
     if KEY not in factors:
         return []
-    groups = grouped(found, [factor for factor in factors if factor != KEY])
-    told = (_of_arm(group.arm.label, group.outcomes) for group in groups)
-    return [one for one in told if one is not None]
+    groups = grouped(outcomes, [factor for factor in factors if factor != KEY])
+    each = (_of_arm(group.arm.label, group.outcomes) for group in groups)
+    return [sensitivity for sensitivity in each if sensitivity is not None]
 
 
-def _of_arm(label: str, found: Sequence[Outcome]) -> Sensitivity | None:
-    if not all(_is_rate(o.run.record["config"].get(KEY)) for o in found):
+def _of_arm(label: str, outcomes: Sequence[Outcome]) -> Sensitivity | None:
+    if not all(_is_rate(o.run.record["config"].get(KEY)) for o in outcomes):
         return None
-    rates = distinct(o.run.record["config"][KEY] for o in found)
+    rates = distinct(o.run.record["config"][KEY] for o in outcomes)
     if len(rates) < FEWEST:
         return None
     by_seed: dict[Any, dict[float, float | None]] = {}
-    for outcome in found:
+    for outcome in outcomes:
         loss = outcome.run.record["loss"]["validation"]
         diverged = outcome.state == "diverged"
         if outcome.state != "missing" and (diverged or loss is not None):
             by_seed.setdefault(outcome.seed, {})[outcome.run.record["config"][KEY]] = (
                 None if diverged else loss
             )
-    uniforms = distinct(o.run.record["loss"]["uniform"] for o in found)
+    uniforms = distinct(o.run.record["loss"]["uniform"] for o in outcomes)
     full = {seed: row for seed, row in by_seed.items() if len(row) == len(rates)}
     if not full or uniforms[0] is None:
         return None

@@ -35,16 +35,16 @@ def overrides(run: Run) -> Overrides:
 
 def _computed(run: Run) -> Overrides:
     """Every setting of the record, which says more than was typed but the same."""
-    found = {key: value for key, value in settings(run).items() if key not in NOT_TYPED}
-    return {key: write(value) for key, value in found.items()} | {"study": write(run.study)}
+    kept = {key: value for key, value in settings(run).items() if key not in NOT_TYPED}
+    return {key: write(value) for key, value in kept.items()} | {"study": write(run.study)}
 
 
 def config_folders(runs: Iterable[Run]) -> list[str]:
     """Return the --config-dir folders that the runs were made with."""
-    found: dict[str, None] = {}
+    folders: dict[str, None] = {}
     for run in runs:
-        found |= dict.fromkeys(_foreign(run.directory / ".hydra" / "hydra.yaml"))
-    return list(found)
+        folders |= dict.fromkeys(_foreign(run.directory / ".hydra" / "hydra.yaml"))
+    return list(folders)
 
 
 def _foreign(path: Path) -> list[str]:
@@ -73,7 +73,7 @@ def _word(key: str, value: str) -> str:
 
 
 def sweeps(every: Sequence[Overrides], folders: Sequence[str]) -> list[str]:
-    """Return the fewest commands found that make all of these runs and no others.
+    """Return the fewest commands that make all of these runs and no others.
 
     >>> sweeps([{"pos": p, "seed": s} for p in ("rope", "none") for s in "01"], [])
     ['ablate run -m pos=rope,none seed=0,1']

@@ -51,9 +51,9 @@ class Grid:
 
 def menus(columns: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[int, str, list[str]]]:
     """Return (place, heading, values) of the named columns with a choice, at most `FILTERED`."""
-    found = []
+    choices = []
     for place, (name, column) in enumerate(columns):
         values = [value for value in dict.fromkeys(column) if value]
         if name and 1 < len(values) <= VALUES:
-            found.append((place, name, sorted(values, key=number_first)))
-    return found[:FILTERED]
+            choices.append((place, name, sorted(values, key=number_first)))
+    return choices[:FILTERED]

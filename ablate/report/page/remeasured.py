@@ -24,18 +24,18 @@ class Sheet:
 
 def sheets(run: Run) -> list[Sheet]:
     """Return accuracy by length with the change of loss, and R² of the position by layer."""
-    found = measured(run)
-    made = [_lengths(found), _positions(found)] if found else []
-    return [sheet for sheet in made if sheet.rows]
+    measurements = measured(run)
+    tables = [_lengths(measurements), _positions(measurements)] if measurements else []
+    return [sheet for sheet in tables if sheet.rows]
 
 
-def _lengths(found: Sequence[Measured]) -> Sheet:
-    lengths = sorted({length for one in found for length in one.lengths})
+def _lengths(measurements: Sequence[Measured]) -> Sheet:
+    lengths = sorted({length for one in measurements for length in one.lengths})
     heads = ["overrides", *(f"acc. at {length:g}" for length in lengths)]
-    shuffled = any(one.shuffle_change is not None for one in found)
+    shuffled = any(one.shuffle_change is not None for one in measurements)
     heads += ["change of loss when shuffled, nats"] * shuffled
     rows = []
-    for one in found:
+    for one in measurements:
         accuracy = dict(zip(one.lengths, one.accuracy, strict=True))
         # A length that was tried, of a model that could do another: its scheme cannot do it.
         able = any(value is not None for value in one.accuracy)
@@ -46,10 +46,10 @@ def _lengths(found: Sequence[Measured]) -> Sheet:
     return Sheet("Measurements of the trained model", heads, rows)
 
 
-def _positions(found: Sequence[Measured]) -> Sheet:
+def _positions(measurements: Sequence[Measured]) -> Sheet:
     rows = [
         [f"{_name(one)}: {kind.replace('_', ' ')}", *map(_told, values)]
-        for one in found
+        for one in measurements
         for kind, values in one.position_r2.items()
     ]
     layers = max((len(row) - 1 for row in rows), default=0)

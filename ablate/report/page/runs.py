@@ -62,12 +62,12 @@ def folds(
     runs: Iterable[Run], keys: Sequence[str], typed: dict[Path, Overrides], folders: Sequence[str]
 ) -> list[Fold]:
     """Return the folds of all runs, with a record or without."""
-    found = []
+    made = []
     for run in runs:
         words = command(typed[run.directory], folders) if typed[run.directory] else ""
-        made = _damaged if run.found is None else _fold
-        found.append(made(run, keys, words))
-    return found
+        fold = _damaged if run.found is None else _fold
+        made.append(fold(run, keys, words))
+    return made
 
 
 def _damaged(run: Run, keys: Sequence[str], words: str) -> Fold:
@@ -120,18 +120,18 @@ def _shown(record: dict[str, Any], key: str) -> Shown:
 
 def _facts(run: Run) -> list[tuple[str, str]]:
     record = run.record
-    told = [("folder", str(run.directory)), ("record", f"sha256 {fingerprint(run)[:16]}")]
+    facts = [("folder", str(run.directory)), ("record", f"sha256 {fingerprint(run)[:16]}")]
     done, planned = record.get("steps_done"), record["steps"]
     if planned is not None:
-        told.append(("steps", f"{text(done)} of {text(planned)}" if done else text(planned)))
-    told += [
+        facts.append(("steps", f"{text(done)} of {text(planned)}" if done else text(planned)))
+    facts += [
         (words, shown.text)
         for key, words in TOLD
         if (shown := _shown(record, key)).value is not None
     ]
     finished = record["timing"].get("finished")
-    told += [("ended", str(finished))] if finished else []
-    return [(words, clean(value)) for words, value in told]
+    facts += [("ended", str(finished))] if finished else []
+    return [(words, clean(value)) for words, value in facts]
 
 
 def fingerprint(run: Run) -> str:
@@ -143,15 +143,16 @@ def fingerprint(run: Run) -> str:
 
 
 def _findings(record: dict[str, Any]) -> list[tuple[str, str]]:
-    told = record.get("diagnosis")
-    found = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    diagnosis = record.get("diagnosis")
+    entries = diagnosis if isinstance(diagnosis, list) else []
     return [
         (
-            clean(str(one.get("name", ""))),
-            clean("; ".join(str(one[key]) for key in ("evidence", "cause") if one.get(key)))
-            + (f" → {clean(str(one['advice']))}" if one.get("advice") else ""),
+            clean(str(entry.get("name", ""))),
+            clean("; ".join(str(entry[key]) for key in ("evidence", "cause") if entry.get(key)))
+            + (f" → {clean(str(entry['advice']))}" if entry.get("advice") else ""),
         )
-        for one in found
+        for entry in entries
+        if isinstance(entry, dict)
     ]
 
 

@@ -19,14 +19,14 @@ def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
             fields.setdefault(str(key), []).append(value)
         sha = run.record["corpus"]["sha256"]
         fields.setdefault("corpus sha256", []).append(sha)
-    told = [
+    facts = [
         (key, ", ".join(distinct(_text(value) for value in values if value is not None)))
         for key, values in fields.items()
     ]
     digest = hashlib.sha256("".join(sorted(map(fingerprint, runs))).encode()).hexdigest()
     schemas = distinct(run.record.get("schema") for run in runs)
-    told.append(("record schema", ", ".join(map(text, schemas))))
-    return [(clean(key), clean(value)) for key, value in (*told, ("all records, sha256", digest))]
+    facts.append(("record schema", ", ".join(map(text, schemas))))
+    return [(clean(key), clean(value)) for key, value in (*facts, ("all records, sha256", digest))]
 
 
 def _text(value: Any) -> str:

@@ -46,10 +46,10 @@ def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
     environment.filters["emphasised"] = emphasised
     script = (FOLDER / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    told = content(table, arms, analysis, command)
+    shown = content(table, arms, analysis, command)
     return environment.get_template("page.html").render(
-        content=told,
-        run_menus=told.run_menus,
+        content=shown,
+        run_menus=shown.run_menus,
         style=Markup((FOLDER / "page.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=digest,

@@ -142,8 +142,8 @@ def _spelled(table: Table, width: int) -> Text:
     """Say what each row number stands for, wrapped."""
     lines: list[str] = []
     for place, row in enumerate(table.rows, 1):
-        told = " ".join(f"{key}={key_text(row, key)}" for key in table.keys)
-        lines += wrapped(f"#{place}  {told}", width)
+        settings = " ".join(f"{key}={key_text(row, key)}" for key in table.keys)
+        lines += wrapped(f"#{place}  {settings}", width)
     return Text("\n".join(lines))
 
 

@@ -1,17 +1,14 @@
-"""Contrasts and counts of runs in words. A verdict without a sentence of its own has a general one.
-
-`SENTENCES` has the sentence of each verdict, `SHARED` that of a verdict that several levels share.
-"""
+"""A contrast in words. A verdict without a sentence in `SENTENCES` gets a general one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.inference.counts import Count
-from ablate.report.inference.story import AverageAlone, Dependence, SharedVerdict, SingleVerdict
-from ablate.report.inference.testing import FEWEST, LEVEL, seeds_needed
+from ablate.report.inference.story import AverageAlone, Dependence, SingleVerdict
+from ablate.report.inference.testing import seeds_needed
 from ablate.report.inference.verdicts import Judge
-from ablate.report.words.numbers import amount, count_of, p_text, some, spread
+from ablate.report.words.endings import diverged, survivors
+from ablate.report.words.numbers import amount, count_of, spread
 from ablate.report.words.sentence import Sentence
 
 
@@ -140,7 +137,7 @@ def _undecided(measure: Measure) -> Sentence:
             joint="; ",
             evidence=measure.basis,
         )
-    more = holm_text(contrast) if clear else outlook(contrast, measure.judge)
+    more = f"; {holm_text(contrast)}" if clear else outlook(contrast, measure.judge)
     return Sentence(
         f"{contrast.name} is {measure.direction} than {contrast.against} {measure.size}",
         spread(*measure.ends),
@@ -151,7 +148,8 @@ def _undecided(measure: Measure) -> Sentence:
 
 def _not_distinguishable(measure: Measure) -> Sentence:
     contrast = measure.contrast
-    more = holm_text(contrast) if measure.ends[0] > 0 else outlook(contrast, measure.judge)
+    clear = measure.ends[0] > 0
+    more = f"; {holm_text(contrast)}" if clear else outlook(contrast, measure.judge)
     general = _general(measure)
     return replace(general, evidence=f"{general.evidence}{more}")
 
@@ -219,55 +217,6 @@ def _on(dependences: Sequence[Dependence]) -> str:
     return f"{factors} (see {interactions})"
 
 
-def shared_verdict(fact: SharedVerdict, judge: Judge) -> Sentence:
-    """Say a verdict that several contrasts of the same factors, or interactions, share."""
-    first = fact.contrasts[0]
-    listed = some([one.name for one in fact.contrasts], 4)
-    if first.verdict == "neither learned":
-        return Sentence(
-            f"{listed} against {first.against}: most runs learned only how often tokens occur"
-        )
-    tests = [one.difference for one in fact.contrasts]
-    lows = [test.low for test in tests if test.low is not None]
-    highs = [test.high for test in tests if test.high is not None]
-    if not lows:
-        return Sentence(f"{listed}: nothing to compare with {first.against}")
-    size = f"intervals reach from {amount(min(lows), True)} to {amount(max(highs), True)}"
-    seeds = sorted({test.n for test in tests})
-    numbers = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else count_of(seeds[0], "seed")
-    equal = first.verdict == "equivalent"
-    verdict = "equivalent to" if equal else "not distinguishable from"
-    claim = f"{listed} are {verdict} {first.against}"
-    if first.kind == "interaction":
-        which = ", ".join(dict.fromkeys(" × ".join(one.factors) for one in fact.contrasts))
-        claim = f"{len(fact.contrasts)} interactions ({which}) are {verdict} none"
-    within = f", within ±{judge.margin:g}" if equal else ""
-    more = "" if equal else _still_open(fact.contrasts, judge)
-    lost = sum(any(one.diverged) for one in fact.contrasts)
-    if lost:
-        more += f"; in {lost} of these runs diverged, and differences are of those that did not"
-    return Sentence(claim, evidence=f"{size} {judge.unit}{within}; {numbers} paired{more}")
-
-
-def _still_open(contrasts: Sequence[Contrast], judge: Judge) -> str:
-    """Say how many intervals are clear of zero by themselves, else what more seeds would show."""
-    tests = [one.difference for one in contrasts]
-    clear = sum(test.low is not None and test.low > 0 for test in tests)
-    clear += sum(test.high is not None and test.high < 0 for test in tests)
-    if clear:
-        return f"; {clear} of the intervals are {_holm(contrasts[0])}"
-    return outlook(max(contrasts, key=_width), judge)
-
-
-def _ends(contrast: Contrast) -> tuple[float | None, float | None]:
-    return contrast.difference.low, contrast.difference.high
-
-
-def _width(contrast: Contrast) -> float:
-    low, high = _ends(contrast)
-    return 0.0 if low is None or high is None else high - low
-
-
 def basis(contrast: Contrast) -> str:
     """Say what a contrast is over: pairs, cells, and what had to be left out."""
     seeds = contrast.difference.n
@@ -287,10 +236,6 @@ def basis(contrast: Contrast) -> str:
 
 def holm_text(contrast: Contrast) -> str:
     """Say that an interval is clear, and the verdict is not."""
-    return f"; {_holm(contrast)}"
-
-
-def _holm(contrast: Contrast) -> str:
     return f"clear alone, not after the correction for {contrast.family} comparisons (Holm)"
 
 
@@ -313,48 +258,5 @@ def _why_nothing(contrast: Contrast) -> str:
     return "they have no seed in common"
 
 
-def diverged(contrast: Contrast) -> str:
-    """Say how many runs of each side diverged."""
-    first, second = contrast.diverged[:2]
-    runs = f"{first} of {contrast.of} runs diverged against {second} of {contrast.of}"
-    if contrast.seeds_of < FEWEST:
-        return f"{runs}, over {_few(contrast.seeds_of)}: {TOO_FEW}"
-    in_seeds, others = contrast.seeds_diverged[:2]
-    return f"{runs} {_tested(in_seeds, others, contrast.seeds_of, contrast.p_diverged_holm)}"
-
-
-TOO_FEW = "too few for a test"
-
-
-def _few(seeds: int) -> str:
-    return f"{count_of(seeds, 'seed')} only"
-
-
-def _tested(in_seeds: int, others: int, seeds: int, p: float | None) -> str:
-    return (
-        f"(Fisher's exact test over {count_of(seeds, 'seed')}: more than half of the runs in"
-        f" {in_seeds} against {others}, {p_text(p)} by Holm)"
-    )
-
-
-def survivors(contrast: Contrast) -> str:
-    """Say what diverged, of a contrast of the runs that did not."""
-    if not any(contrast.diverged):
-        return ""
-    if contrast.kind == "interaction":
-        return "; runs diverged, and the change is of those that did not"
-    return f"; {diverged(contrast)}, and the difference is of those that did not"
-
-
-def ending(count: Count) -> Sentence:
-    """Say how many runs of a level diverged or got stuck."""
-    words = {"diverged": "diverged", "stuck": "got stuck"}[count.ending]
-    claim = (
-        f"{count.count} of {count.of} runs with {count.name} {words} and {count.other} of"
-        f" {count.of} with {count.against}"
-    )
-    if count.seeds < FEWEST:
-        return Sentence(f"{claim}, but over {_few(count.seeds)}", evidence=TOO_FEW)
-    test = _tested(count.in_seeds, count.other_seeds, count.seeds, count.p_holm)
-    verdict = ": not distinguishable" if count.p_holm > LEVEL else ""
-    return Sentence(claim, joint=" ", evidence=f"{test}{verdict}")
+def _ends(contrast: Contrast) -> tuple[float | None, float | None]:
+    return contrast.difference.low, contrast.difference.high

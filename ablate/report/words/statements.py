@@ -7,8 +7,10 @@ from ablate.report.inference.counts import Count
 from ablate.report.inference.story import AverageAlone, Fact, SharedVerdict, SingleVerdict
 from ablate.report.inference.verdicts import Judge, Said
 from ablate.report.words.cautions import caution
-from ablate.report.words.comparisons import average_alone, comparison, ending, shared_verdict
+from ablate.report.words.comparisons import average_alone, comparison
+from ablate.report.words.endings import ending
 from ablate.report.words.sentence import Sentence
+from ablate.report.words.shared import shared_verdict
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,60 @@
+"""A verdict that several contrasts share, in one sentence."""
+
+from collections.abc import Sequence
+
+from ablate.report.inference.contrasts import Contrast
+from ablate.report.inference.story import SharedVerdict
+from ablate.report.inference.verdicts import Judge
+from ablate.report.words.comparisons import holm_text, outlook
+from ablate.report.words.numbers import amount, count_of, some
+from ablate.report.words.sentence import Sentence
+
+OF_SEVERAL = {
+    "equivalent": "equivalent to",
+    "not distinguishable": "not distinguishable from",
+}
+
+
+def shared_verdict(fact: SharedVerdict, judge: Judge) -> Sentence:
+    """Say a verdict that several contrasts of the same factors, or interactions, share."""
+    first = fact.contrasts[0]
+    listed = some([one.name for one in fact.contrasts], 4)
+    if first.verdict == "neither learned":
+        return Sentence(
+            f"{listed} against {first.against}: most runs learned only how often tokens occur"
+        )
+    tests = [one.difference for one in fact.contrasts]
+    lows = [test.low for test in tests if test.low is not None]
+    highs = [test.high for test in tests if test.high is not None]
+    if not lows:
+        return Sentence(f"{listed}: nothing to compare with {first.against}")
+    size = f"intervals reach from {amount(min(lows), True)} to {amount(max(highs), True)}"
+    seeds = sorted({test.n for test in tests})
+    numbers = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else count_of(seeds[0], "seed")
+    equal = first.verdict == "equivalent"
+    verdict = OF_SEVERAL.get(first.verdict, f"{first.verdict}, against")
+    claim = f"{listed} are {verdict} {first.against}"
+    if first.kind == "interaction":
+        which = ", ".join(dict.fromkeys(" × ".join(one.factors) for one in fact.contrasts))
+        claim = f"{len(fact.contrasts)} interactions ({which}) are {verdict} none"
+    within = f", within ±{judge.margin:g}" if equal else ""
+    more = "" if equal else _still_open(fact.contrasts, judge)
+    lost = sum(any(one.diverged) for one in fact.contrasts)
+    if lost:
+        more += f"; in {lost} of these runs diverged, and differences are of those that did not"
+    return Sentence(claim, evidence=f"{size} {judge.unit}{within}; {numbers} paired{more}")
+
+
+def _still_open(contrasts: Sequence[Contrast], judge: Judge) -> str:
+    """Say how many intervals are clear of zero by themselves, else what more seeds would show."""
+    tests = [one.difference for one in contrasts]
+    clear = sum(test.low is not None and test.low > 0 for test in tests)
+    clear += sum(test.high is not None and test.high < 0 for test in tests)
+    if clear:
+        return f"; {clear} of the intervals are {holm_text(contrasts[0])}"
+    return outlook(max(contrasts, key=_width), judge)
+
+
+def _width(contrast: Contrast) -> float:
+    low, high = contrast.difference.low, contrast.difference.high
+    return 0.0 if low is None or high is None else high - low
