@@ -26,8 +26,7 @@ import torch
 from ablate.config.compose import Composer
 from ablate.run.execute import execute
 from ablate.run.planned import PlannedRun, stamp
-from ablate.sweep.pool.launch import LOADED
-from ablate.sweep.pool.server import start_server
+from ablate.sweep.pool.launch import warm_up
 from ablate.train.listeners import Curves
 
 CHANCE = ("seconds", "tokens_per_second", "busy", "timing", "git")  # the time, and who commits
@@ -122,7 +121,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=20, help="runs brought to their end")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    start_server(list(LOADED))
+    warm_up()
     draw = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)

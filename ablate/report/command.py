@@ -11,11 +11,11 @@ from pathlib import Path
 from rich.console import Console
 
 from ablate.errors import UserError
+from ablate.record import study_note
 from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.options import SUFFIXES, parse
 from ablate.report.runs.collect import Run, collect
 from ablate.report.runs.shown import shown
-from ablate.report.runs.skipped import skipped
 from ablate.report.runs.tables import Table, build
 from ablate.report.text.machine import as_csv, as_json
 from ablate.report.text.render import as_markdown, as_table
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
         sections(
             analysis,
             options.ledger,
-            skipped=skipped(runs),
+            skipped=study_note.read(run.directory for run in runs),
             arm_by_arm=options.baseline is not None,
         ),
         _command(runs, options, arguments),

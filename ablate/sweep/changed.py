@@ -7,8 +7,8 @@ import ablate
 from ablate.errors import UserError
 from ablate.record import record
 from ablate.record.version import git_version
-from ablate.run.planned import FINISHED
-from ablate.sweep.plan import PlannedRun
+from ablate.run.planned import FINISHED, PlannedRun
+from ablate.sweep.plan import named_runs
 
 
 def changes(plan: Sequence[PlannedRun]) -> list[str]:
@@ -36,9 +36,9 @@ def changes(plan: Sequence[PlannedRun]) -> list[str]:
             other_text.setdefault(f"corpus={name}", []).append(planned.identity.name)
     lines = []
     if other_code:
-        lines.append(f"{told(other_code, 'by')}; this is {now}. They are kept; {AGAIN}")
+        lines.append(f"{finished_by(other_code, 'by')}; this is {now}. They are kept; {AGAIN}")
     if other_text:
-        lines.append(f"{told(other_text, 'on another text of')}. They are kept; {AGAIN}")
+        lines.append(f"{finished_by(other_text, 'on another text of')}. They are kept; {AGAIN}")
     return lines
 
 
@@ -76,15 +76,11 @@ def fingerprint_of(corpus: Mapping[str, Any]) -> str | None:
         return None
 
 
-def told(groups: Mapping[str, Sequence[str]], how: str) -> str:
+def finished_by(groups: Mapping[str, Sequence[str]], how: str) -> str:
     """How many runs there are of each kind, and which.
 
-    >>> told({"ablate 1": ["pos=rope-1", "pos=rope-2", "pos=rope-3"]}, "by")
+    >>> finished_by({"ablate 1": ["pos=rope-1", "pos=rope-2", "pos=rope-3"]}, "by")
     'Finished by ablate 1: 3 runs (pos=rope-1, pos=rope-2 and 1 more)'
     """
-    words = []
-    for what, names in groups.items():
-        more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-        runs = f"{len(names)} run{'s' * (len(names) > 1)}"
-        words.append(f"{how} {what}: {runs} ({', '.join(names[:2])}{more})")
-    return f"Finished {'; '.join(words)}"
+    kinds = [f"{how} {kind}: {named_runs(names, most=2)}" for kind, names in groups.items()]
+    return f"Finished {'; '.join(kinds)}"

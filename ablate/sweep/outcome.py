@@ -54,7 +54,7 @@ def outcome(planned: PlannedRun, unrecorded: Mapping[str, str]) -> EndedRun:
 
 def summarise(
     plan: Sequence[PlannedRun],
-    given: Arguments,
+    arguments: Arguments,
     unrecorded: Mapping[str, str],
     *,
     interrupted: bool,
@@ -73,7 +73,7 @@ def summarise(
         log = one.planned.directory / "run.log"
         say(f"  failed: {one.planned.identity.name}: {one.reason}\n    see {log}")
     if interrupted or unfinished:
-        say(f"To go on from there: {given.to_go_on()}")
+        say(f"To go on from there: {arguments.to_go_on()}")
         if interrupted and any(planned.config["rerun"] for planned in plan):
             say("What was not begun again has kept its earlier result; rerun=true repeats all.")
     if len(plan) > 1 and not interrupted:

@@ -16,13 +16,13 @@ from ablate.sweep.arguments import Arguments
 class Product:
     """Every combination of the values on a command line."""
 
-    given: Arguments
+    arguments: Arguments
     composer: Composer
 
     def plan(self) -> list[PlannedRun]:
         """Compose and check every run; equal runs appear once."""
-        jobs = self.composer.jobs(self.given.overrides, sweep=self.given.multirun)
-        return compose_all(jobs, self.composer, of_many=self.given.multirun)
+        jobs = self.composer.jobs(self.arguments.overrides, sweep=self.arguments.multirun)
+        return compose_all(jobs, self.composer, of_many=self.arguments.multirun)
 
     def settle(self, plan: list[PlannedRun]) -> list[PlannedRun]:
         """Raise UserError for a run whose objects cannot be made, before any folder is."""
@@ -78,3 +78,13 @@ def refused(plan: Sequence[PlannedRun]) -> Iterator[tuple[str, UserError]]:
             group, _colon, rest = str(error).partition(": ")
             name = planned.identity.choices.get(group)
             yield planned.identity.arm, UserError(f"{group}={name}: {rest}" if name else str(error))
+
+
+def named_runs(names: Sequence[str], *, most: int) -> str:
+    """How many runs, and the names of the first.
+
+    >>> named_runs(["a", "b", "c"], most=2), named_runs(["a"], most=2)
+    ('3 runs (a, b and 1 more)', '1 run (a)')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{len(names)} run{'s' * (len(names) > 1)} ({', '.join(names[:most])}{more})"

@@ -60,30 +60,30 @@ def bounded(loss: float | None, uniform: float) -> float:
     return uniform if loss is None or not loss < uniform else loss
 
 
-def search(given: Arguments, composer: Composer) -> int:
+def search(arguments: Arguments, composer: Composer) -> int:
     """Check what can be checked, let the sweeper run, and tell what was best; the exit code."""
-    check_sweeper(given)
-    plan = compose_all(composer.jobs(corners(given.overrides), sweep=True), composer)
+    check_sweeper(arguments)
+    plan = compose_all(composer.jobs(corners(arguments.overrides), sweep=True), composer)
     refuse_time_limit(plan)
     for _, error in refused(plan):
         raise error
-    trials = Trials(Stop(), given.overrides)
+    trials = Trials(Stop(), arguments.overrides)
     with trials.stop:
         try:
-            hand_to_hydra(given, here(trials.stop) if given.names_launcher else trials)
+            hand_to_hydra(arguments, here(trials.stop) if arguments.names_launcher else trials)
         except KeyboardInterrupt:
             trials.stop.asked = True
         except HydraException as error:
             raise UserError(f"hydra/sweeper: {str(error).splitlines()[0]}") from error
-    return summarise(trials, given, plan[0].config)
+    return summarise(trials, arguments, plan[0].config)
 
 
-def check_sweeper(given: Arguments) -> None:
+def check_sweeper(arguments: Arguments) -> None:
     """Raise UserError for a sweeper that is not installed, or has nothing to choose."""
-    word = next(word for word in given.overrides if word.startswith("hydra/sweeper="))
-    if not given.multirun:
+    word = next(word for word in arguments.overrides if word.startswith("hydra/sweeper="))
+    if not arguments.multirun:
         raise UserError(f"{word}: a sweeper chooses the runs of a sweep; add -m")
-    if given.study is not None:
+    if arguments.study is not None:
         raise UserError(f"{word}: the runs of --study are listed; there is nothing to choose")
     if word.endswith("=optuna"):
         try:
@@ -116,7 +116,7 @@ def corners(overrides: Sequence[str]) -> list[str]:
     return kept
 
 
-def summarise(trials: Trials, given: Arguments, config: dict[str, Any]) -> int:
+def summarise(trials: Trials, arguments: Arguments, config: dict[str, Any]) -> int:
     """Say which runs were best and what to do with that; the exit code.
 
     What a launcher of Hydra has done elsewhere is told by the records alone.
@@ -127,7 +127,7 @@ def summarise(trials: Trials, given: Arguments, config: dict[str, Any]) -> int:
     for score, words, status in ranked[:SHOWN]:
         say(f"  {score:.4f}  {words}" + (f"  ({status})" if status != "done" else ""))
     if trials.stop.asked:
-        say(f"To go on: {given.to_go_on()}")
+        say(f"To go on: {arguments.to_go_on()}")
         return 130
     if ranked and math.isfinite(ranked[0][0]):
         say("Chosen on the validation text of these seeds: confirm it on other seeds.")

@@ -60,13 +60,19 @@ class Study:
         the seeds. Raises UserError where it names what the arms differ in.
         """
         composer.jobs(overrides, sweep=True)  # raises for a mistake on the command line
-        given = keyed(overrides, "the command line")
+        line = keyed(overrides, "the command line")
         seeds = {"seed": self.seeds} if self.seeds else {}
-        common = {"study": write(self.path.stem), **self.settings, **self.grid, **seeds, **given}
+        common = {
+            "study": write(self.path.stem),
+            **self.settings,
+            **self.grid,
+            **seeds,
+            **line,
+        }
         jobs = []
         for arm in self.arms:
-            if clash := [key for key in arm if key in given or key in self.grid]:
-                place = "the command line" if clash[0] in given else "the grid"
+            if clash := [key for key in arm if key in line or key in self.grid]:
+                place = "the command line" if clash[0] in line else "the grid"
                 raise UserError(
                     f"{clash[0]}: the arms of {self.path} set it, so {place} cannot; "
                     "copy the file and change the arms"

@@ -1,66 +1,70 @@
 """Which runs of a study are done, and which are left out for what reason."""
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import yaml
 
 from ablate.config.catalogue import nearest
 from ablate.config.compose import Composer
 from ablate.config.schema import flatten
 from ablate.errors import UserError
+from ablate.record import study_note
+from ablate.record.study_note import LeftOut
+from ablate.run.planned import PlannedRun
 from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
-from ablate.sweep.plan import PlannedRun, compose_all, refused
+from ablate.sweep.plan import compose_all, named_runs, refused
 from ablate.sweep.study import Study, find, read
 
-FILE = "study.yaml"
-
-
-@dataclass(frozen=True)
-class LeftOutRun:
-    """A run that is left out."""
-
-    planned: PlannedRun
-    because: str
+Skipped = dict[str, list[PlannedRun]]
+"""Reason → the runs that are left out for it."""
 
 
 class StudyRuns:
     """The runs that a study file asks for; raises UserError for a file that is none."""
 
-    def __init__(self, given: Arguments, composer: Composer) -> None:
-        self.given, self.composer = given, composer
-        self.study = read(find(given.study or "", composer.catalogue))
+    def __init__(self, arguments: Arguments, composer: Composer) -> None:
+        self.arguments, self.composer = arguments, composer
+        self.study = read(find(arguments.study or "", composer.catalogue))
 
     def plan(self) -> list[PlannedRun]:
         """Compose and check every run that no rule leaves out; equal runs appear once.
 
         A rule that leaves out nothing is told: its value may be misspelt.
         """
-        kept, self.by_rule = divide(self.study, self._everything())
-        used = {one.because for one in self.by_rule}
+        jobs = self.study.jobs(self.composer, self.arguments.overrides)
+        kept, self.by_rule = divide(self.study, compose_all(jobs, self.composer))
         for rule in self.study.rules:
-            if rule.because not in used:
+            if rule.because not in self.by_rule:
                 say(f"{self.study.path}: skip: no run has {rule}")
         return kept
 
     def settle(self, plan: list[PlannedRun]) -> list[PlannedRun]:
         """Leave out what cannot be built, say what is left out, and note it beside the runs."""
-        left, unfit = leave_out(plan)
-        skipped = [*self.by_rule, *unfit]
-        tell(skipped)
-        note(self.study, self.given, left, skipped)
-        return left
+        fitting, unfit = leave_out(plan)
+        skipped = {
+            because: [*self.by_rule.get(because, ()), *unfit.get(because, ())]
+            for because in {**self.by_rule, **unfit}
+        }
+        for because, runs in skipped.items():
+            say(f"left out: {named_runs([p.identity.name for p in runs], most=3)}: {because}")
+        self._note(fitting, skipped)
+        return fitting
 
-    def _everything(self) -> list[PlannedRun]:
-        return compose_all(self.study.jobs(self.composer, self.given.overrides), self.composer)
+    def _note(self, plan: Sequence[PlannedRun], skipped: Skipped) -> None:
+        asked = {
+            "file": str(self.study.path),
+            "question": self.study.question,
+            "command": f"ablate run {self.arguments.as_typed()}",
+        }
+        names = [planned.identity.name for planned in plan]
+        for folder in sorted({planned.directory.parent for planned in plan}):
+            reasons = [
+                LeftOut(folder.name, because, tuple(p.identity.name for p in runs))
+                for because, runs in skipped.items()
+            ]
+            study_note.write(folder, asked, names, reasons)
 
 
-def divide(
-    study: Study, everything: Sequence[PlannedRun]
-) -> tuple[list[PlannedRun], list[LeftOutRun]]:
+def divide(study: Study, everything: Sequence[PlannedRun]) -> tuple[list[PlannedRun], Skipped]:
     """The runs of a study, and those that its rules leave out.
 
     Raises UserError where a rule names a key that no run has, or where nothing is left.
@@ -71,11 +75,11 @@ def divide(
             f"{study.path}: skip: {unknown[0]}: no run has this key.{nearest(unknown[0], known)}"
         )
     kept: list[PlannedRun] = []
-    skipped: list[LeftOutRun] = []
+    skipped: Skipped = {}
     for planned in everything:
         rule = next((r for r in study.rules if r.holds(planned.config, planned.identity)), None)
         if rule:
-            skipped.append(LeftOutRun(planned, rule.because))
+            skipped.setdefault(rule.because, []).append(planned)
         else:
             kept.append(planned)
     if not kept:
@@ -83,7 +87,7 @@ def divide(
     return kept, skipped
 
 
-def leave_out(plan: Sequence[PlannedRun]) -> tuple[list[PlannedRun], list[LeftOutRun]]:
+def leave_out(plan: Sequence[PlannedRun]) -> tuple[list[PlannedRun], Skipped]:
     """The runs that can be built, and those whose parts do not go together, with the reason.
 
     A run is left out only where each of its settings is built in another run of the plan: then none
@@ -93,47 +97,10 @@ def leave_out(plan: Sequence[PlannedRun]) -> tuple[list[PlannedRun], list[LeftOu
     errors = dict(refused(wanted))
     good = [p for p in plan if p.identity.arm not in errors]
     built = {text for planned in good for text in planned.overrides}
-    skipped: list[LeftOutRun] = []
+    skipped: Skipped = {}
     for planned in plan:
         if error := errors.get(planned.identity.arm):
             if not set(planned.overrides) <= built:
                 raise error
-            skipped.append(LeftOutRun(planned, str(error)))
+            skipped.setdefault(str(error), []).append(planned)
     return good, skipped
-
-
-def tell(skipped: Sequence[LeftOutRun]) -> None:
-    """Say what is left out and why, a line a reason."""
-    for because, names in by_reason(skipped).items():
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        runs = f"{len(names)} run{'s' * (len(names) > 1)}"
-        say(f"left out: {runs} ({', '.join(names[:3])}{more}): {because}")
-
-
-def by_reason(skipped: Sequence[LeftOutRun]) -> dict[str, list[str]]:
-    """The names of the runs that are left out, by reason."""
-    found: dict[str, list[str]] = {}
-    for one in skipped:
-        found.setdefault(one.because, []).append(one.planned.identity.name)
-    return found
-
-
-def note(
-    study: Study, given: Arguments, plan: Sequence[PlannedRun], skipped: Sequence[LeftOutRun]
-) -> None:
-    """Note in the study's folder what was asked, of which runs, and what was left out and why."""
-    content: dict[str, Any] = {
-        "file": str(study.path),
-        "question": study.question,
-        "command": f"ablate run {given.as_typed()}",
-        "runs": [planned.identity.name for planned in plan],
-        "skipped": [
-            {"because": because, "runs": names} for because, names in by_reason(skipped).items()
-        ],
-    }
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
-    for folder in sorted({planned.directory.parent for planned in plan}):
-        folder.mkdir(parents=True, exist_ok=True)
-        new = folder / f".{FILE}.{os.getpid()}"
-        new.write_text(text, encoding="utf-8")
-        new.replace(folder / FILE)

@@ -30,18 +30,18 @@ def main(arguments: Sequence[str]) -> int:
     return lead(arguments, meeting) if meeting.rank == 0 else follow(meeting)
 
 
-def lead(arguments: Sequence[str], meeting: Meeting) -> int:
+def lead(words: Sequence[str], meeting: Meeting) -> int:
     """Do what `ablate run` does, with the others; they are silent."""
     decision: dict[str, Any] | None = None
     try:
-        given = separate(arguments)
-        if given.help or given.asks_hydra:
-            return command.main(arguments)
-        asked_for = Product(given, Composer(given.folders))
-        planned = the_run(asked_for, meeting.size)
+        arguments = separate(words)
+        if arguments.help or arguments.asks_hydra:
+            return command.main(words)
+        product = Product(arguments, Composer(arguments.folders))
+        planned = the_run(product, meeting.size)
         if not planned.wanted():
             return command.already_done([planned])
-        asked_for.settle([planned])
+        product.settle([planned])
         take_device(planned.config["device"])
         decision = {"config": planned.config, "directory": str(planned.directory)}
     finally:
@@ -58,17 +58,18 @@ def lead(arguments: Sequence[str], meeting: Meeting) -> int:
         finally:
             meeting.fail("it ended")  # releases whoever still waits for it
             meeting.leave()
-    return summarise([planned], given, {}, interrupted=planned.status() == "interrupted")
+    return summarise([planned], arguments, {}, interrupted=planned.status() == "interrupted")
 
 
-def the_run(asked_for: Product, size: int) -> PlannedRun:
+def the_run(product: Product, size: int) -> PlannedRun:
     """The one run of a command line; raises UserError where several processes cannot do it."""
-    if asked_for.given.multirun or asked_for.given.study:
+    arguments = product.arguments
+    if arguments.multirun or arguments.study:
         raise UserError(
-            f"{'-m' if asked_for.given.multirun else '--study'}: under torchrun several processes "
+            f"{'-m' if arguments.multirun else '--study'}: under torchrun several processes "
             "do one run together; start torchrun for each run, or a sweep without it"
         )
-    (planned,) = asked_for.plan()
+    (planned,) = product.plan()
     config = planned.config
     parts = size * config["accumulate"]
     if config["batch_size"] % parts:

@@ -10,9 +10,8 @@ from ablate.cli import main
 from ablate.config.catalogue import STUDIES, Catalogue
 from ablate.config.compose import Composer
 from ablate.errors import UserError
-from ablate.record import record
+from ablate.record import record, study_note
 from ablate.run.planned import PlannedRun
-from ablate.sweep import study_plan
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Product
 from ablate.sweep.study import read
@@ -101,11 +100,11 @@ def test_rules_leave_out_what_they_name(write: Write) -> None:
     )
     runs = StudyRuns(separate(["--study", path]), Composer())
     assert len(runs.plan()) == 7
-    (skipped,) = runs.by_rule
-    assert skipped.because == "it never learns"
-    assert skipped.planned.config["lr"] == 0.003
-    assert skipped.planned.identity.choices["norm"] == "post"
-    assert skipped.planned.config["depth"] == 3
+    ((because, (skipped,)),) = runs.by_rule.items()
+    assert because == "it never learns"
+    assert skipped.config["lr"] == 0.003
+    assert skipped.identity.choices["norm"] == "post"
+    assert skipped.config["depth"] == 3
 
 
 def test_a_rule_that_leaves_out_nothing_is_told(
@@ -190,7 +189,7 @@ def test_parts_that_do_not_go_together_are_left_out_and_told(
         ("xpos", "lm"),
     }
     assert "left out: 2 runs (pos=xpos" in capsys.readouterr().err
-    noted = yaml.safe_load((tmp_path / "out" / "mine" / study_plan.FILE).read_text())
+    noted = yaml.safe_load((tmp_path / "out" / "mine" / study_note.FILE).read_text())
     assert len(noted["runs"]) == 6
     (reason,) = noted["skipped"]
     assert "causal" in reason["because"]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ablate.record import study_note
 from ablate.report.figures.every import drawings
 from ablate.report.figures.view import view_of
 from ablate.report.inference.analysis import Analysis
@@ -16,7 +17,6 @@ from ablate.report.page.runs import SHOWN, Fold, folds
 from ablate.report.page.svg import inline
 from ablate.report.page.versions import versions
 from ablate.report.runs.columns import BY_KEY
-from ablate.report.runs.skipped import skipped
 from ablate.report.runs.tables import Table, distinct
 from ablate.report.words.cautions import caution
 from ablate.report.words.heading import heading
@@ -126,7 +126,7 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
         answers=answers(said) if len(analysis.arms) > 1 else [],
         cautions=[
             *(statement.text for statement in said if statement.kind == "caution"),
-            *map(left_out, skipped(table.runs)),
+            *map(left_out, study_note.read(run.directory for run in table.runs)),
         ],
         figures=[
             Illustration(figure.name, figure.title, clean(figure.caption), inline(figure))

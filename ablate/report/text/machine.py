@@ -6,13 +6,13 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from ablate.record import study_note
 from ablate.record.record import SCHEMA, plain
 from ablate.report.inference.analysis import Analysis
 from ablate.report.runs.columns import COLUMNS, Column
 from ablate.report.runs.measured import measured
 from ablate.report.runs.settings import key_value, text
 from ablate.report.runs.shown import facts
-from ablate.report.runs.skipped import skipped
 from ablate.report.runs.tables import Table, TableCell, TableRow
 from ablate.report.words.cautions import caution
 from ablate.report.words.cells import labels, statuses
@@ -89,7 +89,9 @@ def as_json(table: Table, analysis: Analysis) -> str:
         "rows": [_json_row(row) for row in table.rows],
         "not_in_table": _listed(outside(table)),
         "problems": _listed(troubles(table)),
-        "left_out_of_studies": [asdict(runs) for runs in skipped(table.runs)],
+        "left_out_of_studies": [
+            asdict(runs) for runs in study_note.read(run.directory for run in table.runs)
+        ],
         "analysis": _json_analysis(analysis),
     }
     return json.dumps(plain(content), indent=2, allow_nan=False) + "\n"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ablate.record.study_note import LeftOut
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.findings import ArmFinding, over_arms
@@ -10,7 +11,6 @@ from ablate.report.inference.ledger import LedgerRow
 from ablate.report.inference.ledger_fields import BY_FIELD, FIELDS, LedgerField
 from ablate.report.inference.verdicts import KINDS, Said
 from ablate.report.runs.settings import text
-from ablate.report.runs.skipped import LeftOut
 from ablate.report.words.cautions import caution
 from ablate.report.words.cells import NONE
 from ablate.report.words.ledger_text import line_value, lr_choice

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from ablate.record.study_note import LeftOut
 from ablate.report.runs.shown import shown
-from ablate.report.runs.skipped import LeftOut
 from ablate.report.runs.tables import Table
 from ablate.report.words.numbers import count_of
 from ablate.shell.clean import clean

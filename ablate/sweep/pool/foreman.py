@@ -9,10 +9,9 @@ from ablate.record import lock, record
 from ablate.run.planned import FINISHED, PlannedRun, Stamp, ended_since, stamp
 from ablate.run.stop import STOPPING
 from ablate.run.summary import brief_lines
-from ablate.sweep.pool.events import HeldElsewhere, Unrecorded
 from ablate.sweep.pool.live import Lines, LiveTable
 from ablate.sweep.pool.processes import KILLED, Ear, Job
-from ablate.sweep.pool.progress_rows import ELSEWHERE, RunRows
+from ablate.sweep.pool.progress_rows import ELSEWHERE, HeldElsewhere, RunRows, Unrecorded
 
 LOOK_AGAIN = 0.5  # seconds between two looks at runs that other processes do
 

@@ -1,9 +1,14 @@
 """The runs of a plan on this machine, each in a process of its own."""
 
+import atexit
+import contextlib
 import errno
+import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +17,6 @@ from ablate.sweep.pool.foreman import Foreman
 from ablate.sweep.pool.live import display
 from ablate.sweep.pool.processes import Job, Pool
 from ablate.sweep.pool.progress_rows import RunRows
-from ablate.sweep.pool.server import start_server
 
 LOADED = (
     "ablate.sweep.pool.worker",
@@ -22,11 +26,6 @@ LOADED = (
     "PIL.PngImagePlugin",
 )
 """What the fork server has ready, so that no run pays for it anew: several seconds each."""
-
-
-def warm_up() -> None:
-    """Begin to load what runs need, while the command goes on with something else."""
-    start_server(list(LOADED))
 
 
 def launch(plan: Sequence[PlannedRun], stop: Callable[[], bool]) -> dict[str, str]:
@@ -113,3 +112,32 @@ def shared_out(
     usual = gpus or max(1, cores // (config["threads"] or 1))
     size = min(config["jobs"] or usual, runs)
     return size, config["threads"] or max(1, min(most, cores // size))
+
+
+def warm_up(preload: Sequence[str] = LOADED) -> None:
+    """Start the process that runs are forked from, with these modules loaded, and do not wait.
+
+    It must have one thread only when it forks: it imports and does no arithmetic, and numpy's BLAS,
+    which would start its threads on import, is kept to one.
+    """
+    multiprocessing.set_forkserver_preload(list(preload))
+    # What is ignored here stays so in all processes: Ctrl-C reaches them through the pool alone.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threads = os.environ.get("OPENBLAS_NUM_THREADS")
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    try:
+        forkserver.ensure_running()
+        atexit.register(end_server)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        del os.environ["OPENBLAS_NUM_THREADS"]
+        if threads is not None:
+            os.environ["OPENBLAS_NUM_THREADS"] = threads
+
+
+def end_server() -> None:
+    """End it at once, also while it still loads what nobody needs any more."""
+    if server := forkserver._forkserver._forkserver_pid:  # type: ignore[attr-defined]
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(server, signal.SIGKILL)
+            os.waitpid(server, 0)

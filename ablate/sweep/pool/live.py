@@ -9,13 +9,14 @@ from ablate.run.display import HEARTBEAT, REFRESH
 from ablate.run.progress import Clock
 from ablate.run.summary import duration
 from ablate.shell.terminal import readable
-from ablate.sweep.pool.events import Began, Warned
 from ablate.sweep.pool.progress_rows import (
     ELSEWHERE,
     RUNNING,
     WAITING,
+    Began,
     RunRow,
     RunRows,
+    Warned,
     distinct,
     sparkline,
 )

@@ -12,11 +12,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from typing import Any
 
-from ablate.sweep.pool.server import SERVER_GONE, alive, reason_of
-
 TICK = 0.1  # seconds without news after which the pool looks at its clocks
 GRACE = 10.0  # seconds for a process that was asked to stop; then it is killed
 KILLED = "killed, as the command was ended"
+SERVER_GONE = 255  # the exit code that multiprocessing makes up when its fork server has died
 LAST_WORDS = 0.3  # seconds for a process out of time to write down where it is
 
 Target = Callable[[Any, int, Connection], None]
@@ -182,3 +181,30 @@ class Pool:
             seated.pipe.close()
             self.ear.ended(seated.job, seated.reason or KILLED)
         self._seated.clear()
+
+
+def reason_of(code: int | None) -> str | None:
+    """Why a process with that exit code ended; None where it came to its own end.
+
+    >>> reason_of(-9), reason_of(-11), reason_of(0)
+    ('killed by signal 9 (out of memory?)', 'killed by signal 11 (SIGSEGV)', None)
+    """
+    if code == 0:
+        return None
+    if code is None or code == SERVER_GONE:
+        return "its process ended, and how is not known"
+    if code > 0:
+        return f"its process ended with exit code {code}"
+    names = {signal.SIGKILL.value: "out of memory?"} | {
+        number.value: number.name for number in signal.Signals if number != signal.SIGKILL
+    }
+    return f"killed by signal {-code} ({names.get(-code, 'of no name')})"
+
+
+def alive(pid: int) -> bool:
+    """Whether there is a process of that number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

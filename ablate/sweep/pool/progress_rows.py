@@ -1,4 +1,4 @@
-"""What is known of each run of a sweep while it goes on, and how long the rest may take."""
+"""What the runs of a sweep tell while they go on, and how long the rest may take."""
 
 import math
 import time
@@ -7,10 +7,56 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ablate.run.progress import Clock
-from ablate.sweep.pool.events import Began, Doing, Stepped
 
 BARS = "▁▂▃▄▅▆▇█"
 WAITING, RUNNING, ELSEWHERE = "waiting", "running", "elsewhere"
+LONGEST = 500  # letters of a text: an event must fit into a pipe at once
+
+
+@dataclass(frozen=True)
+class Began:
+    """The first step is next."""
+
+    size: str
+    steps: int
+    resumed_at: int
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """Steps done, the loss of the last one in nats, and what the curve looks like so far."""
+
+    step: int
+    loss: float
+    label: str | None
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What is done beside training."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Warned:
+    """Something looks wrong before the first step."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class HeldElsewhere:
+    """Another process is at work on the run, and it was left alone."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Unrecorded:
+    """The run failed, and its record could not say so."""
+
+    text: str
 
 
 @dataclass

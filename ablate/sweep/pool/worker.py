@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import connection, parent_process
 from multiprocessing.connection import Connection
@@ -17,14 +18,26 @@ import torch
 
 from ablate.build import pick_device
 from ablate.errors import in_a_line
+from ablate.judge.labels import progress_label
 from ablate.record import lock
 from ablate.run.execute import execute
 from ablate.run.planned import PlannedRun
+from ablate.run.progress import Clock, CurveWatch, Headway
 from ablate.run.tensorboard import TensorBoard
-from ablate.sweep.pool.events import LONGEST, HeldElsewhere, Sender, Unrecorded
 from ablate.sweep.pool.processes import GRACE
-from ablate.train.listeners import Curves
+from ablate.sweep.pool.progress_rows import (
+    LONGEST,
+    Began,
+    Doing,
+    HeldElsewhere,
+    Stepped,
+    Unrecorded,
+    Warned,
+)
+from ablate.train.listeners import Curves, Listener
 from ablate.train.loop import Stopped
+
+EVERY = 0.25  # seconds between two reports of a step
 
 
 @dataclass(frozen=True)
@@ -106,3 +119,32 @@ def take_device(name: str, seat: int) -> None:
     device = pick_device(name)
     if device.type == "cuda" and device.index is None:
         torch.cuda.set_device(seat % torch.cuda.device_count())
+
+
+class Sender(Listener):
+    """Passes events on, steps at most four a second; `send` must not raise."""
+
+    _diagnosis: CurveWatch  # from the start of the run on
+
+    def __init__(self, send: Callable[[Any], None], clock: Clock = time.monotonic) -> None:
+        self._send, self._clock = send, clock
+        self._sent = clock()
+        self._steps = 0
+
+    def start(self, record: dict, resumed_at: int) -> None:
+        self._steps = record["steps"]
+        self._diagnosis = CurveWatch(record, self._clock, progress_label)
+        self._send(Began(Headway(record, resumed_at).size, self._steps, resumed_at))
+
+    def step(self, step: int, loss: float) -> None:
+        self._diagnosis.step(step, loss)
+        now = self._clock()
+        if now - self._sent >= EVERY or step == self._steps:
+            self._sent = now
+            self._send(Stepped(step, loss, self._diagnosis.label))
+
+    def message(self, text: str) -> None:
+        self._send(Doing(text[:LONGEST]))
+
+    def warn(self, text: str) -> None:
+        self._send(Warned(text[:LONGEST]))

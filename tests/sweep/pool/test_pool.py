@@ -14,8 +14,8 @@ import pool_jobs
 import pytest
 
 from ablate.sweep.pool import processes as pool
-from ablate.sweep.pool.processes import Ear, Job, Pool
-from ablate.sweep.pool.server import alive, start_server
+from ablate.sweep.pool.launch import warm_up
+from ablate.sweep.pool.processes import Ear, Job, Pool, alive
 
 
 class Notes(Ear):
@@ -188,7 +188,7 @@ def test_without_the_server_the_running_ones_go_on_and_others_are_started(tmp_pa
 
 def test_the_server_begins_without_ctrl_c_and_with_one_thread(tmp_path: Path) -> None:
     forkserver._forkserver._stop()
-    start_server(["numpy"])
+    warm_up(["numpy"])
     run(["work"], tmp_path)
     status = Path(f"/proc/{forkserver._forkserver._forkserver_pid}/status").read_text()
     facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)

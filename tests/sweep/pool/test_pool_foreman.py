@@ -14,12 +14,11 @@ from ablate.record import lock, record
 from ablate.run.planned import PlannedRun, ended_since, stamp
 from ablate.run.recording import finish
 from ablate.sweep.outcome import outcome
-from ablate.sweep.pool.events import HeldElsewhere, Unrecorded
 from ablate.sweep.pool.foreman import Foreman
 from ablate.sweep.pool.launch import check_writable, shared_out
 from ablate.sweep.pool.live import Lines
 from ablate.sweep.pool.processes import KILLED, Job
-from ablate.sweep.pool.progress_rows import RunRows
+from ablate.sweep.pool.progress_rows import HeldElsewhere, RunRows, Unrecorded
 
 CONFIG = {
     "study": "s",

@@ -10,9 +10,19 @@ from rich.console import Console
 from ablate.run.display import HEARTBEAT
 from ablate.sweep.pool import live as pool_display
 from ablate.sweep.pool import progress_rows as pool_rows
-from ablate.sweep.pool.events import EVERY, Began, Doing, Sender, Stepped, Warned
 from ablate.sweep.pool.live import Lines, LiveTable, display, fitting, progress
-from ablate.sweep.pool.progress_rows import ELSEWHERE, RunRow, RunRows, distinct, sparkline
+from ablate.sweep.pool.progress_rows import (
+    ELSEWHERE,
+    Began,
+    Doing,
+    RunRow,
+    RunRows,
+    Stepped,
+    Warned,
+    distinct,
+    sparkline,
+)
+from ablate.sweep.pool.worker import EVERY, Sender
 from tests.run import made_up_run
 
 
