@@ -76,8 +76,17 @@ def bars(values: Sequence[float | None]) -> str:
     >>> bars([1.0, 10.0, 100.0]), bars([1.0, 1.05, 1.1]), bars([1.0, None])
     ('▁▅█', '███', '█·')
     """
-    logs = [None if value is None else math.log10(value) for value in values]
+    logs, low, high = logarithms(values)
+    return draw(logs, low, high) if any(log is not None for log in logs) else ""
+
+
+def logarithms(values: Sequence[float | None]) -> tuple[list[float | None], float, float]:
+    """Decadic logarithms with their bounds, at least 1 apart; None of what has none.
+
+    >>> logarithms([1.0, 0.0, 100.0]), logarithms([10.0])
+    (([0.0, None, 2.0], 0.0, 2.0), ([1.0], 0.0, 1.0))
+    """
+    logs = [math.log10(value) if value else None for value in values]
     known = [log for log in logs if log is not None]
-    if not known:
-        return ""
-    return draw(logs, min(min(known), max(known) - 1), max(known))
+    high = max(known, default=0.0)
+    return logs, min((*known, high - 1)), high

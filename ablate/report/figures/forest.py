@@ -9,7 +9,7 @@ from ablate.report.figures.look import FAINT, INK, SOFT
 from ablate.report.figures.view import shortened
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.words.comparisons import verdict_text
+from ablate.report.words.interactions import verdict_text
 from ablate.report.words.premises import against, direction
 
 if TYPE_CHECKING:

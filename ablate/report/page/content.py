@@ -22,20 +22,10 @@ from ablate.report.words.cautions import caution
 from ablate.report.words.heading import heading
 from ablate.report.words.legend import legend, notes
 from ablate.report.words.premises import question
-from ablate.report.words.statements import Statement, statements
+from ablate.report.words.statements import VERDICTS, Statement, statements
 from ablate.report.words.troubles import left_out, outside, troubles
 from ablate.shell.clean import clean
 
-VERDICTS = (
-    ("mattered", "What mattered"),
-    ("no difference", "What made no difference"),
-    ("undecided", "What is undecided"),
-)
-EMPTY = {
-    "mattered": "Nothing that these runs could show.",
-    "no difference": "No two are shown to be equivalent; that takes more seeds than a difference.",
-    "undecided": "Nothing.",
-}
 COMMANDS = 40  # of the sweeps; every run has its own in its fold
 
 
@@ -151,10 +141,10 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
 def answers(said: Sequence[Statement]) -> list[Answer]:
     """Sort the statements into columns, claim and evidence apart."""
     columns = []
-    for kind, title in VERDICTS:
-        sentences = [statement.sentence for statement in said if statement.kind == kind]
+    for verdicts in VERDICTS:
+        sentences = [one.sentence for one in said if one.kind == verdicts.kind]
         claims = [(clean(sentence.claim), clean(sentence.support)) for sentence in sentences]
-        columns.append(Answer(kind.replace(" ", "-"), title, claims, EMPTY[kind]))
+        columns.append(Answer(verdicts.kind, verdicts.heading, claims, verdicts.none))
     return columns
 
 

@@ -1,9 +1,9 @@
 """The page's table of results: the columns of the report, and the gradient by block as bars."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from ablate.judge.profile import logarithms
 from ablate.report.page.grid import Grid, GridCell, Head
 from ablate.report.runs.columns import LENGTH, Column
 from ablate.report.runs.shown import columns_shown, facts
@@ -54,11 +54,8 @@ def _counts(counts: Sequence[NameCount]) -> GridCell:
 
 def _heights(profile: Sequence[float | None]) -> list[float]:
     """Return bars of 0 (nothing) or 0.08 to 1, on a log scale that spans at least a decade."""
-    logs = [math.log10(norm) for norm in profile if norm]
-    if not logs:
+    logs, low, high = logarithms(profile)
+    if all(log is None for log in logs):
         return []
-    top, span = max(logs), max(1.0, max(logs) - min(logs))
-    return [
-        0.0 if not norm else round(0.08 + 0.92 * (1 - (top - math.log10(norm)) / span), 3)
-        for norm in profile
-    ]
+    share = 0.92 / (high - low)
+    return [0.0 if log is None else round(0.08 + share * (log - low), 3) for log in logs]

@@ -1,13 +1,14 @@
 """A contrast in words. A verdict without a sentence in `SENTENCES` gets a general one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.inference.story import AverageAlone, Dependence, SingleVerdict
-from ablate.report.inference.testing import seeds_needed
+from ablate.report.inference.story import SingleVerdict
 from ablate.report.inference.verdicts import Judge
+from ablate.report.words.basis import basis, holm_text, outlook
 from ablate.report.words.endings import diverged, survivors
+from ablate.report.words.interactions import factors_of, interaction
 from ablate.report.words.numbers import amount, count_of, spread
 from ablate.report.words.sentence import Sentence
 
@@ -63,7 +64,7 @@ def comparison(fact: SingleVerdict, judge: Judge) -> Sentence:
     sentence = _alone(fact.contrast, judge)
     if not fact.depends_on:
         return sentence
-    average = f"an average, for it depends on {_on(fact.depends_on)}"
+    average = f"an average, for it depends on {factors_of(fact.depends_on)}"
     if not sentence.evidence:
         return replace(sentence, joint="; ", evidence=average)
     return replace(sentence, evidence=f"{sentence.evidence}; {average}")
@@ -87,7 +88,7 @@ def _alone(contrast: Contrast, judge: Judge) -> Sentence:
             f" so {amount(mean, True)} {judge.unit} is no verdict"
         )
     if contrast.kind == "interaction":
-        return _interaction(contrast, judge)
+        return interaction(contrast, judge)
     seeds = contrast.difference.n
     if contrast.verdict == "equivalent" and low == high:
         apart = f"exactly 0 {judge.unit} apart in each of {count_of(seeds, 'seed')}"
@@ -163,91 +164,6 @@ SENTENCES: dict[str, Callable[[Measure], Sentence]] = {
 }
 
 
-OF_INTERACTION = {
-    "equivalent": ", which is equivalent to none",
-    "not distinguishable": ", not distinguishable from none",
-    "undecided": ", whether that matters is undecided",
-}
-
-
-def _interaction(contrast: Contrast, judge: Judge) -> Sentence:
-    first, second = contrast.factors
-    mean, (low, high) = contrast.difference.mean or 0.0, _ends(contrast)
-    interval = ""
-    if low is not None and high is not None:
-        interval = spread(*((low, high) if mean > 0 else (-high, -low)))
-    return Sentence(
-        f"{first} × {second}: the difference of {first}={contrast.levels[0]} from"
-        f" {first}={contrast.references[0]} is {'lower' if mean < 0 else 'higher'} by"
-        f" {amount(abs(mean))} {judge.unit}",
-        interval,
-        f" with {second}={contrast.levels[1]} than with {second}={contrast.references[1]}"
-        f"{OF_INTERACTION.get(contrast.verdict, '')}",
-        evidence=basis(contrast) + survivors(contrast),
-    )
-
-
-INTERACT = "interact"
-
-
-def verdict_text(contrast: Contrast) -> str:
-    """Return a verdict for a table or a figure; of an interaction "better" has no meaning."""
-    if contrast.kind == "interaction" and contrast.verdict in ("better", "worse"):
-        return INTERACT
-    return contrast.verdict
-
-
-def average_alone(fact: AverageAlone, judge: Judge) -> Sentence:
-    """Say an effect that averages to no difference, since it depends on another factor."""
-    contrast = fact.contrast
-    mean, (low, high) = contrast.difference.mean or 0.0, _ends(contrast)
-    size = f"{amount(mean, True)} {judge.unit}"
-    if low is not None and high is not None:
-        size += f" {spread(low, high)}"
-    return Sentence(
-        f"{contrast.name} differs from {contrast.against} in a way that depends on"
-        f" {_on(fact.depends_on)}, and on average they are {contrast.verdict}",
-        evidence=f"{size}; {basis(contrast)}",
-    )
-
-
-def _on(dependences: Sequence[Dependence]) -> str:
-    factors = " and ".join(one.factor for one in dependences)
-    interactions = " and ".join(" × ".join(one.interaction) for one in dependences)
-    return f"{factors} (see {interactions})"
-
-
-def basis(contrast: Contrast) -> str:
-    """Say what a contrast is over: pairs, cells, and what had to be left out."""
-    seeds = contrast.difference.n
-    words = f"{count_of(seeds, 'seed')} paired"
-    if seeds == 2:
-        words += ", which are few"
-    if contrast.every > 1:
-        share = "" if contrast.cells == contrast.every else f"{contrast.cells} of "
-        words += f", over {share}{count_of(contrast.every, 'combination')} of the other settings"
-    if contrast.left_out:
-        every = contrast.left_out + contrast.cells * seeds
-        words += (
-            f"; {contrast.left_out} of {every} pairs left out, since not every run has a number"
-        )
-    return words
-
-
-def holm_text(contrast: Contrast) -> str:
-    """Say that an interval is clear, and the verdict is not."""
-    return f"clear alone, not after the correction for {contrast.family} comparisons (Holm)"
-
-
-def outlook(contrast: Contrast, judge: Judge) -> str:
-    """Say how many seeds would tell differences of the margin's size; two tell no spread."""
-    seeds = contrast.difference.n
-    needed = seeds_needed(contrast.difference, judge.margin) if seeds >= 3 else None
-    if needed is None or needed <= seeds:
-        return ""
-    return f"; at this spread {needed} seeds would narrow it to ±{judge.margin:g}"
-
-
 def _why_nothing(contrast: Contrast) -> str:
     if contrast.undefined:
         return "the scheme cannot do it"
@@ -256,7 +172,3 @@ def _why_nothing(contrast: Contrast) -> str:
     if contrast.left_out:
         return "no shared seed has a number on both"
     return "they have no seed in common"
-
-
-def _ends(contrast: Contrast) -> tuple[float | None, float | None]:
-    return contrast.difference.low, contrast.difference.high

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.story import SharedVerdict
 from ablate.report.inference.verdicts import Judge
-from ablate.report.words.comparisons import holm_text, outlook
+from ablate.report.words.basis import holm_text, outlook
 from ablate.report.words.numbers import amount, count_of, some
 from ablate.report.words.sentence import Sentence
 

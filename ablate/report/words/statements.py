@@ -7,8 +7,9 @@ from ablate.report.inference.counts import Count
 from ablate.report.inference.story import AverageAlone, Fact, SharedVerdict, SingleVerdict
 from ablate.report.inference.verdicts import Judge, Said
 from ablate.report.words.cautions import caution
-from ablate.report.words.comparisons import average_alone, comparison
+from ablate.report.words.comparisons import comparison
 from ablate.report.words.endings import ending
+from ablate.report.words.interactions import average_alone
 from ablate.report.words.sentence import Sentence
 from ablate.report.words.shared import shared_verdict
 
@@ -25,6 +26,26 @@ class Statement:
     def text(self) -> str:
         """The whole sentence."""
         return self.sentence.text
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """A kind of statement as a heading, and what stands there if there is none."""
+
+    kind: Said
+    heading: str
+    none: str
+
+
+VERDICTS = (
+    Verdicts("mattered", "What mattered", "Nothing that these runs could show."),
+    Verdicts(
+        "no difference",
+        "What made no difference",
+        "No two are shown to be equivalent; that takes more seeds than a difference.",
+    ),
+    Verdicts("undecided", "What is undecided", "Nothing."),
+)
 
 
 def statements(analysis: Analysis) -> list[Statement]:
