@@ -1,6 +1,5 @@
 """The verb `check`: is a cell of the grid sane before it is trained?"""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 from ablate.config.compose import Composer
 from ablate.errors import PartError, UserError
 from ablate.shell.parser import Parser
+from ablate.shell.stderr import say
 from ablate.shell.terminal import columns, show, show_json
 
 DESCRIPTION = """\
@@ -175,8 +175,3 @@ def in_yaml(value: str) -> str:
 def shown(overrides: dict[str, str]) -> str:
     """Overrides as typed."""
     return " ".join(f"{key}={value}" for key, value in overrides.items())
-
-
-def say(text: str) -> None:
-    """A line for the person at the terminal."""
-    print(text, file=sys.stderr, flush=True)

@@ -91,7 +91,7 @@ def hand_over(launcher: Launcher, batch: Sequence[PlannedRun], first: int) -> di
         say(f"the launcher says: {in_a_line(error)}")
         return {}
     ended = zip(batch, returned, strict=True)
-    return {p.identity.name: in_a_line(one._return_value) for p, one in ended if broke(one)}
+    return {p.identity.name: in_a_line(job._return_value) for p, job in ended if broke(job)}
 
 
 def broke(returned: JobReturn) -> bool:

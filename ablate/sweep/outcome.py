@@ -69,9 +69,9 @@ def summarise(
     if len(plan) > 1 or interrupted or unfinished:
         counts = count_statuses([o.status for o in outcomes])
         say(f"\n{len(plan)} run{'s' * (len(plan) > 1)}: {counts}")
-    for one in failed:
-        log = one.planned.directory / "run.log"
-        say(f"  failed: {one.planned.identity.name}: {one.reason}\n    see {log}")
+    for run in failed:
+        log = run.planned.directory / "run.log"
+        say(f"  failed: {run.planned.identity.name}: {run.reason}\n    see {log}")
     if interrupted or unfinished:
         say(f"To go on from there: {arguments.to_go_on()}")
         if interrupted and any(planned.config["rerun"] for planned in plan):
@@ -104,5 +104,5 @@ def count_statuses(statuses: Sequence[str | None]) -> str:
     >>> count_statuses(["done", "failed", "done", None])
     '2 done, 1 failed, 1 not started'
     """
-    told = [status or NOT_STARTED for status in statuses]
-    return ", ".join(f"{told.count(s)} {s}" for s in sorted(set(told)))
+    words = [status or NOT_STARTED for status in statuses]
+    return ", ".join(f"{words.count(word)} {word}" for word in sorted(set(words)))

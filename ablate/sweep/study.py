@@ -102,8 +102,8 @@ class KeysOnce(yaml.SafeLoader):
 def find(word: str, catalogue: Catalogue) -> Path:
     """The file of a study, by its path or its name; raises UserError where there is none."""
     names = catalogue.names(STUDIES)
-    if found := catalogue.path(STUDIES, word):
-        return found
+    if shipped := catalogue.path(STUDIES, word):
+        return shipped
     path = Path(word).expanduser()
     if path.suffix in (".yaml", ".yml"):
         if path.is_file():
@@ -146,15 +146,15 @@ def read(path: Path) -> Study:
 
 def keyed(words: Sequence[str], place: str) -> dict[str, str]:
     """KEY=VALUE words by key; raises UserError for another word and for a key given twice."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
             raise UserError(f"{place}: {word}: write it as KEY=VALUE, for example depth=24")
-        if key in found:
+        if key in settings:
             raise UserError(f"{place}: {key} is given twice")
-        found[key] = value
-    return found
+        settings[key] = value
+    return settings
 
 
 def grid_of(content: Any, path: Path) -> dict[str, str]:

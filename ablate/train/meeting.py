@@ -55,8 +55,8 @@ class Meeting:
 
     def fail(self, reason: str) -> bool:
         """Say why this process ends; whether it was the first to say so and is heard."""
-        told = f"process {self.rank} of {self.size}: {reason}"
-        return self.store.compare_set(FAILURE, "", told) == told.encode()
+        words = f"process {self.rank} of {self.size}: {reason}"
+        return self.store.compare_set(FAILURE, "", words) == words.encode()
 
     def failure(self, wait: float = 0.0) -> str | None:
         """What a process that ended has said, waiting some seconds for it."""

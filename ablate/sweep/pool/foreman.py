@@ -65,12 +65,12 @@ class Foreman(Ear):
         self.rows.start(job.name)
         self._last.pop(job.name, None)
 
-    def told(self, job: Job, event: Any) -> None:
+    def heard(self, job: Job, event: Any) -> None:
         if isinstance(event, HeldElsewhere | Unrecorded):
             self._last[job.name] = event
         row = self.rows.rows[job.name]
         row.take(event)
-        self.shown.told(row, event)
+        self.shown.heard(row, event)
 
     def stopping(self) -> None:
         self._stopping = True
@@ -85,8 +85,8 @@ class Foreman(Ear):
             self._leave(planned, last.text)
             return
         self._stopping |= reason == KILLED
-        told = last.text if isinstance(last, Unrecorded) else None
-        problem = self._bury(planned, told or reason or "its process ended without a word")
+        failure = last.text if isinstance(last, Unrecorded) else None
+        problem = self._bury(planned, failure or reason or "its process ended without a word")
         if problem:
             self.unrecorded[job.name] = problem
         self._close(planned, "", problem)

@@ -48,7 +48,7 @@ class Lines:
         self._spoken = self._clock()
         print(readable(text, self._stream.encoding), file=self._stream, flush=True)
 
-    def told(self, row: RunRow, event: Any) -> None:
+    def heard(self, row: RunRow, event: Any) -> None:
         """Say what a run begins with, and its warnings."""
         if isinstance(event, Began):
             self.say(f"{self._short[row.name]}: started, {event.size}")
@@ -99,7 +99,7 @@ class LiveTable:
         shown = readable(text, self._console.encoding)
         self._console.print(shown, soft_wrap=True, markup=False)
 
-    def told(self, row: RunRow, event: Any) -> None:
+    def heard(self, row: RunRow, event: Any) -> None:
         """Say what looks wrong; the rest is in the table."""
         if isinstance(event, Warned):
             self.say(f"{self._short[row.name]}: ! {event.text}")

@@ -36,7 +36,7 @@ class Ear:
     def started(self, job: Job) -> None:
         """A process has it."""
 
-    def told(self, job: Job, event: Any) -> None:
+    def heard(self, job: Job, event: Any) -> None:
         """Its process sent something."""
 
     def ended(self, job: Job, reason: str | None) -> None:
@@ -78,8 +78,8 @@ class Seated:
 class Pool:
     """Calls target(order, seat, pipe) for each job in a process of its own, `size` at a time.
 
-    `seat` is a number below `size` that no other running job has; what goes into the pipe is told
-    to the ear. When `stop` becomes true the processes get SIGTERM, and SIGKILL after GRACE seconds;
+    `seat` is a number below `size` that no other running job has; what goes into the pipe the
+    ear hears. When `stop` becomes true the processes get SIGTERM, and SIGKILL after GRACE seconds;
     an exception here, such as KeyboardInterrupt, kills them at once.
     """
 
@@ -142,7 +142,7 @@ class Pool:
     def _drain(self, seated: Seated) -> None:
         try:
             while seated.open and seated.pipe.poll():
-                self.ear.told(seated.job, seated.pipe.recv())
+                self.ear.heard(seated.job, seated.pipe.recv())
         except (OSError, EOFError):
             seated.open = False
 

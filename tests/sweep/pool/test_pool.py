@@ -30,7 +30,7 @@ class Notes(Ear):
     def started(self, job: Job) -> None:
         self.began.append(job.name)
 
-    def told(self, job: Job, event: Any) -> None:
+    def heard(self, job: Job, event: Any) -> None:
         self.events.setdefault(job.name, []).append(event)
 
     def ended(self, job: Job, reason: str | None) -> None:
@@ -139,7 +139,7 @@ def test_an_exception_in_the_parent_leaves_no_process_behind(tmp_path: Path) -> 
     processes: list[int] = []
 
     class Impatient(Notes):
-        def told(self, job: Job, event: Any) -> None:
+        def heard(self, job: Job, event: Any) -> None:
             processes.extend(p.process.pid or 0 for p in own._seated.values())
             raise KeyboardInterrupt
 

@@ -146,7 +146,7 @@ def test_what_cannot_be_recorded_is_told(run: PlannedRun) -> None:
     run.directory.write_text("a file where the folder should be")
     own = foreman(run)
     own.started(job(run))
-    own.told(job(run), Unrecorded("OSError: No space left on device"))
+    own.heard(job(run), Unrecorded("OSError: No space left on device"))
     own.ended(job(run), None)
     assert own.unrecorded["a"].startswith("OSError: No space left on device (")
     assert own.rows.rows["a"].state == "failed"
@@ -185,7 +185,7 @@ def test_a_run_in_other_hands_is_looked_at_again(tmp_path: Path) -> None:
         assert not own.may_begin(held)
         assert own.may_begin(free)
         assert own.next_batch(lambda: True) == []  # it does not wait after a stop
-        own.told(job(free), HeldElsewhere("process 7 is at work on it"))
+        own.heard(job(free), HeldElsewhere("process 7 is at work on it"))
         own.ended(job(free), None)
         assert own.next_batch(lambda: False) == [free]
     assert own.next_batch(lambda: False) == [held]

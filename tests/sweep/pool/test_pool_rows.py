@@ -119,7 +119,7 @@ def test_a_pipe_gets_a_line_a_start_and_an_end_and_a_heartbeat() -> None:
     row = rows.rows[NAMES[1]]
     for event in (Began("9 parameters", 100, 0), Stepped(50, 2.5, None), Doing("x"), Warned("odd")):
         row.take(event)
-        lines.told(row, event)
+        lines.heard(row, event)
     lines.tick()
     clock.now += HEARTBEAT
     lines.tick()
