@@ -13,17 +13,17 @@ from ablate.errors import UserError
 
 
 def test_two_processes_at_once_make_one_entry(book, cache, start, entries):
-    both = [start(str(book)), start(str(book))]
-    said = [process.communicate()[0].splitlines() for process in both]
-    assert [process.returncode for process in both] == [0, 0]
-    assert said[0][-2] == said[1][-2]
+    processes = [start(str(book)), start(str(book))]
+    outputs = [process.communicate()[0].splitlines() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert outputs[0][-2] == outputs[1][-2]
     assert len(entries(cache)) == 1
 
 
 def test_a_process_waits_for_the_one_that_prepares_the_same(book, cache, prepared, entries):
     prepared(book)
     [place] = entries(cache)
-    said: list[str] = []
+    messages: list[str] = []
     code = (
         "import fcntl, sys, time\n"
         "file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX)\n"
@@ -33,9 +33,9 @@ def test_a_process_waits_for_the_one_that_prepares_the_same(book, cache, prepare
     with subprocess.Popen([sys.executable, "-c", code, lock], stdout=subprocess.PIPE) as holder:
         assert holder.stdout
         holder.stdout.readline()
-        with store._locked(place, said.append):
+        with store._locked(place, messages.append):
             assert holder.wait() == 0
-    assert said == ["waiting for another process that prepares the same corpus"]
+    assert messages == ["waiting for another process that prepares the same corpus"]
 
 
 FILES = ["train.tokens", "validation.tokens", "train.documents", "counts", "meta.json"]

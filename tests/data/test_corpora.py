@@ -152,10 +152,10 @@ def test_of_a_folder_the_text_files_are_taken_and_the_others_counted(tmp_path):
     (tmp_path / "a.txt").write_text("text")
     (tmp_path / "b.png").write_bytes(b"\x89PNG\0")
     (tmp_path / "empty.py").touch()
-    said: list[str] = []
-    pieces = list(Text(files=str(tmp_path), **BYTES).pieces(said.append))
+    messages: list[str] = []
+    pieces = list(Text(files=str(tmp_path), **BYTES).pieces(messages.append))
     assert [piece.text for piece in pieces] == ["text"]
-    assert said == ["corpus.files: 2 empty or binary files in folders left out"]
+    assert messages == ["corpus.files: 2 empty or binary files in folders left out"]
 
 
 @pytest.mark.parametrize("order", [1, -1])

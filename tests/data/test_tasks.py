@@ -71,8 +71,8 @@ def test_masking_hides_its_share_and_nothing_else() -> None:
     masked = inputs == task.vocabulary - 1
     assert not (masked & ~scored).any()
     assert masked[scored].mean() == pytest.approx(0.8, abs=0.03)
-    kept = (inputs == targets)[scored].mean()
-    assert kept == pytest.approx(0.1 + 0.1 / 50, abs=0.02)
+    unchanged = (inputs == targets)[scored].mean()
+    assert unchanged == pytest.approx(0.1 + 0.1 / 50, abs=0.02)
 
 
 def test_padded_rows_end_at_unequal_lengths_and_are_scored_where_they_are_real() -> None:

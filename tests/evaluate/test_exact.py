@@ -37,8 +37,8 @@ class Speaker:
 
     def __call__(self, tokens: Tensor) -> Tensor:
         self.seen.append((tokens.shape[0], tokens.shape[1]))
-        said = torch.tensor([self.say(row) for row in tokens.tolist()])
-        return 100.0 * torch.nn.functional.one_hot(said, self.shape.vocabulary).float()
+        answers = torch.tensor([self.say(row) for row in tokens.tolist()])
+        return 100.0 * torch.nn.functional.one_hot(answers, self.shape.vocabulary).float()
 
 
 def measure(model: Any, task: GeneratedTask, **more: Any) -> dict[str, Any]:
@@ -49,16 +49,18 @@ def measure(model: Any, task: GeneratedTask, **more: Any) -> dict[str, Any]:
 def copying(row: list[int], end: int = END) -> list[int]:
     """What to say of a row of `copy` after each of its tokens."""
     ask = row.index(ASK)
-    said = [*([ASK] * ask), *row[:ask], end]
-    return said[: len(row)]
+    answers = [*([ASK] * ask), *row[:ask], end]
+    return answers[: len(row)]
 
 
 def slipping(row: list[int]) -> list[int]:
     """The same, with a mistake after every symbol OWN of the answer: a rule on what was read."""
     ask = row.index(ASK)
     return [
-        OWN + (said - OWN + 1) % 5 if place > ask and row[place] == OWN and said != END else said
-        for place, said in enumerate(copying(row))
+        OWN + (answer - OWN + 1) % 5
+        if place > ask and row[place] == OWN and answer != END
+        else answer
+        for place, answer in enumerate(copying(row))
     ]
 
 
@@ -66,19 +68,19 @@ COPY = Copy(symbols=5, **SIZES)
 
 
 def test_an_oracle_matches_everything_at_every_length() -> None:
-    found = measure(Speaker(COPY, copying), COPY)
-    assert found["protocol"] == "exact-match"
-    assert found["train_length"] == 16
-    assert found["lengths"] == [8, 16, 32, 64]
-    assert found["accuracy"] == found["exact"] == [1.0] * 4
-    assert found["retention"] == [1.0] * 4
-    assert found["targets"] == 20 * 7
-    assert found["nll"] == pytest.approx([0.0] * 4, abs=1e-6)
+    measured = measure(Speaker(COPY, copying), COPY)
+    assert measured["protocol"] == "exact-match"
+    assert measured["train_length"] == 16
+    assert measured["lengths"] == [8, 16, 32, 64]
+    assert measured["accuracy"] == measured["exact"] == [1.0] * 4
+    assert measured["retention"] == [1.0] * 4
+    assert measured["targets"] == 20 * 7
+    assert measured["nll"] == pytest.approx([0.0] * 4, abs=1e-6)
 
 
 def test_the_end_token_does_not_count() -> None:
-    found = measure(Speaker(COPY, lambda row: copying(row, end=OWN)), COPY)
-    assert found["accuracy"] == found["exact"] == [1.0] * 4
+    measured = measure(Speaker(COPY, lambda row: copying(row, end=OWN)), COPY)
+    assert measured["accuracy"] == measured["exact"] == [1.0] * 4
     batch = COPY.examples_at(16, 3, 0)
     assert batch is not None
     assert (batch.targets == END).sum() == 3
@@ -87,35 +89,35 @@ def test_the_end_token_does_not_count() -> None:
 
 def test_a_constant_guess_gets_the_share_of_its_token_and_matches_nothing_long() -> None:
     task = Sort(symbols=2, **SIZES)
-    found = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=400)
-    assert found["accuracy"] == pytest.approx([0.5] * 4, abs=0.04)
+    measured = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=400)
+    assert measured["accuracy"] == pytest.approx([0.5] * 4, abs=0.04)
     # n symbols that are all the first one of two: 2^-n, n = 3, 7, 15, 31
-    assert found["exact"] == pytest.approx([2.0**-3, 2.0**-7, 0.0, 0.0], abs=0.04)
-    assert found["accuracy_unigram"] == pytest.approx(0.5, abs=0.02)
+    assert measured["exact"] == pytest.approx([2.0**-3, 2.0**-7, 0.0, 0.0], abs=0.04)
+    assert measured["accuracy_unigram"] == pytest.approx(0.5, abs=0.02)
 
 
 def test_one_answer_token_is_the_whole_answer() -> None:
     task = Parity(**SIZES)
-    found = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=200)
-    assert found["accuracy"] == found["exact"]
+    measured = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=200)
+    assert measured["accuracy"] == measured["exact"]
     batch = task.examples_at(16, 200, 0)
     assert batch is not None
-    assert found["accuracy"][1] == (batch.targets[:, -1] == OWN).mean()
+    assert measured["accuracy"][1] == (batch.targets[:, -1] == OWN).mean()
 
 
 def test_one_wrong_token_spoils_the_match_and_little_of_the_accuracy() -> None:
     def but_the_first(row: list[int]) -> list[int]:
         return [END if place == row.index(ASK) else s for place, s in enumerate(copying(row))]
 
-    found = measure(Speaker(COPY, but_the_first), COPY)
-    assert found["exact"] == [0.0] * 4
-    assert found["accuracy"] == pytest.approx([1 - 1 / n for n in (3, 7, 15, 31)])
+    measured = measure(Speaker(COPY, but_the_first), COPY)
+    assert measured["exact"] == [0.0] * 4
+    assert measured["accuracy"] == pytest.approx([1 - 1 / n for n in (3, 7, 15, 31)])
 
 
 def test_matches_are_those_of_free_greedy_decoding() -> None:
     model = Speaker(COPY, slipping)
-    found = measure(model, COPY, examples=200)
-    for length, exact in zip(found["lengths"], found["exact"], strict=True):
+    measured = measure(model, COPY, examples=200)
+    for length, exact in zip(measured["lengths"], measured["exact"], strict=True):
         batch = COPY.examples_at(length, 200, 0)
         assert batch is not None
         matched = []
@@ -126,16 +128,16 @@ def test_matches_are_those_of_free_greedy_decoding() -> None:
                 text.append(slipping(text)[-1])
             matched.append(text[len(question) :] == question[:-1])
         assert exact == np.mean(matched)
-    assert 0 < found["exact"][0] < 1
+    assert 0 < measured["exact"][0] < 1
 
 
 def test_past_the_limit_and_below_the_shortest_example_there_is_null() -> None:
     model = Speaker(COPY, copying, limit=16)
-    found = measure(model, COPY)
-    assert found["lengths"] == [8, 16, 32, 64]
+    measured = measure(model, COPY)
+    assert measured["lengths"] == [8, 16, 32, 64]
     for key in ("accuracy", "exact", "retention"):
-        assert found[key] == [1.0, 1.0, None, None]
-    assert found["nll"][2:] == [None, None]
+        assert measured[key] == [1.0, 1.0, None, None]
+    assert measured["nll"][2:] == [None, None]
     assert max(length for _, length in model.seen) <= 16
     task = Passkey(digits=5, filler=2, **SIZES)  # needs 11 tokens
     short = measure(Speaker(task, lambda row: [OWN] * len(row)), task)
@@ -148,21 +150,21 @@ def test_a_diverged_model_gives_null_and_no_error() -> None:
         def __call__(self, tokens: Tensor) -> Tensor:
             return super().__call__(tokens) * float("nan")
 
-    found = measure(Broken(COPY, copying), COPY)
-    assert found["accuracy"] == found["exact"] == found["nll"] == [None] * 4
-    assert found["retention"] == [None] * 4
-    assert found["interval"]["accuracy"] == [None] * 4
+    measured = measure(Broken(COPY, copying), COPY)
+    assert measured["accuracy"] == measured["exact"] == measured["nll"] == [None] * 4
+    assert measured["retention"] == [None] * 4
+    assert measured["interval"]["accuracy"] == [None] * 4
 
 
 def test_intervals_are_those_of_shares_of_independent_examples() -> None:
     """Against the normal interval: 1.96 standard errors to either side."""
-    found = measure(Speaker(COPY, slipping), COPY, examples=300)
-    interval, share = found["interval"], found["exact"][0]
+    measured = measure(Speaker(COPY, slipping), COPY, examples=300)
+    interval, share = measured["interval"], measured["exact"][0]
     error = np.sqrt(share * (1 - share) / 300)
     assert interval["exact"][0] == pytest.approx(
         [share - 1.96 * error, share + 1.96 * error], abs=error / 3
     )
-    other = found["exact"][1]
+    other = measured["exact"][1]
     error = np.hypot(error, np.sqrt(other * (1 - other) / 300))
     middle = share - other
     assert interval["exact_difference"][0] == pytest.approx(
@@ -170,16 +172,16 @@ def test_intervals_are_those_of_shares_of_independent_examples() -> None:
     )
     assert interval["exact_difference"][1] == [0.0, 0.0]
     low, high = interval["accuracy"][2]
-    assert low < found["accuracy"][2] < high
+    assert low < measured["accuracy"][2] < high
 
 
 def test_who_is_as_good_at_every_length_tolerates_and_who_gets_worse_does_not() -> None:
-    found = measure(Speaker(COPY, copying), COPY)
-    assert found["flags"]["exact"]["tolerates"] == [None, None, "yes", "yes"]
-    assert found["flags"]["exact"]["extrapolates"] == [None, None, "no", "no"]
-    found = measure(Speaker(COPY, slipping, limit=32), COPY, examples=200)
-    assert found["flags"]["exact"]["tolerates"] == [None, None, "no", None]
-    assert found["interval"]["exact"][3] is None
+    measured = measure(Speaker(COPY, copying), COPY)
+    assert measured["flags"]["exact"]["tolerates"] == [None, None, "yes", "yes"]
+    assert measured["flags"]["exact"]["extrapolates"] == [None, None, "no", "no"]
+    measured = measure(Speaker(COPY, slipping, limit=32), COPY, examples=200)
+    assert measured["flags"]["exact"]["tolerates"] == [None, None, "no", None]
+    assert measured["interval"]["exact"][3] is None
 
 
 def test_who_matches_nothing_is_not_said_to_keep_it() -> None:

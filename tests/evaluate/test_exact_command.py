@@ -56,24 +56,27 @@ def test_a_run_is_trained_measured_and_measured_again(
         "tokens_train": None,
         "tokens_validation": None,
     }
-    found = record["extrapolation"]
-    assert found["protocol"] == "exact-match"
-    assert found["lengths"] == [8, 16, 32, 64, 128]
-    assert [value is None for value in found["accuracy"]] == [False, False, True, True, True]
-    assert [value is None for value in found["exact"]] == [False, False, True, True, True]
+    extrapolation = record["extrapolation"]
+    assert extrapolation["protocol"] == "exact-match"
+    assert extrapolation["lengths"] == [8, 16, 32, 64, 128]
+    for measure in ("accuracy", "exact"):
+        undefined = [value is None for value in extrapolation[measure]]
+        assert undefined == [False, False, True, True, True]
     assert record["loss"]["unigram"] == record["loss"]["unigram_train"] < record["loss"]["uniform"]
 
     assert cli.main(["evaluate", str(folder), "evaluate.lengths=[0.5,1]"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    heading = re.split(r"  +", told[0].strip())
+    printed = capsys.readouterr().out.splitlines()
+    heading = re.split(r"  +", printed[0].strip())
     assert heading[:4] == ["context", "accuracy", "as trained", "exact"]
     assert heading[4:7] == ["as trained", "nll", "retention"]
-    for line, length, accuracy in zip(told[1:3], ("8", "16"), found["accuracy"], strict=False):
+    for line, length, accuracy in zip(
+        printed[1:3], ("8", "16"), extrapolation["accuracy"], strict=False
+    ):
         assert line.split()[:3] == [length, f"{accuracy:.3f}", f"{accuracy:.3f}"]
     again = json.loads((folder / "record.json").read_text())
     (entry,) = again.pop("evaluations")
     assert again == record
-    assert entry["extrapolation"]["exact"] == found["exact"][:2]
+    assert entry["extrapolation"]["exact"] == extrapolation["exact"][:2]
     assert entry["corpus"]["name"] == "copy(symbols=26)"
 
     assert cli.main(["sample", str(folder)]) == 2
@@ -95,8 +98,8 @@ def test_a_task_that_does_not_fit_is_refused_before_anything_is_made(
     within: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["run", "task=passkey", "seq_len=8", "steps=1"]) == 2
-    told = capsys.readouterr().err
-    assert "task=passkey: needs at least 11 tokens, more than seq_len=8" in told
+    printed = capsys.readouterr().err
+    assert "task=passkey: needs at least 11 tokens, more than seq_len=8" in printed
     assert list(within.iterdir()) == []
 
 

@@ -36,9 +36,9 @@ def test_a_run_is_measured_again_and_continues_a_text(
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["extrapolation"] == before["extrapolation"]
 
-    asked = ("pos=yarn", "pos.factor=8", "evaluate.lengths=[1,8]", "evaluate.protocols=[]")
+    overrides = ("pos=yarn", "pos.factor=8", "evaluate.lengths=[1,8]", "evaluate.protocols=[]")
     probes = ("evaluate.position_probe=true", "evaluate.shuffle=true")
-    scaled = ablate("evaluate", folder.name, *asked, *probes)
+    scaled = ablate("evaluate", folder.name, *overrides, *probes)
     assert scaled.returncode == 0, scaled.stderr
     assert "position probe" in scaled.stdout
     assert "shuffled input: loss" in scaled.stdout
@@ -48,7 +48,7 @@ def test_a_run_is_measured_again_and_continues_a_text(
     assert after == before
     assert [entry["overrides"] for entry in entries] == [
         [],
-        [*asked, *probes],
+        [*overrides, *probes],
     ]
     assert "shuffle" not in entries[0]
     assert entries[1]["shuffle"]["change"] == pytest.approx(
@@ -64,10 +64,10 @@ def test_a_run_is_measured_again_and_continues_a_text(
     assert misfit.returncode == 2
     assert "do not fit pos=learned" in misfit.stderr
 
-    told = [ablate("sample", "pos=rope", "--prompt", "ba do", "--tokens", "9") for _ in "ab"]
-    assert told[0].returncode == 0, told[0].stderr
-    assert told[0].stdout.startswith("ba do")
-    assert told[0].stdout == told[1].stdout
+    samples = [ablate("sample", "pos=rope", "--prompt", "ba do", "--tokens", "9") for _ in "ab"]
+    assert samples[0].returncode == 0, samples[0].stderr
+    assert samples[0].stdout.startswith("ba do")
+    assert samples[0].stdout == samples[1].stdout
 
     (folder / "checkpoint.pt").write_bytes(b"half")
     damaged = ablate("sample", "pos=rope")
@@ -80,8 +80,8 @@ def test_a_record_that_says_running_without_a_process_can_be_added_to(tmp_path: 
     (tmp_path / "record.json").write_text(json.dumps(content))
     add(tmp_path, {"overrides": ["a"]})
     add(tmp_path, {"overrides": ["b"]})
-    found = json.loads((tmp_path / "record.json").read_text())
-    assert [entry["overrides"] for entry in found["evaluations"]] == [["a"], ["b"]]
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert [entry["overrides"] for entry in record["evaluations"]] == [["a"], ["b"]]
     with hold(tmp_path), pytest.raises(UserError, match="measure it again"):
         add(tmp_path, {})
 
@@ -91,9 +91,9 @@ def test_what_cannot_be_measured_now_is_refused(
 ) -> None:
     (tmp_path / "record.json").write_text("{}")
     assert cli.main(["evaluate", str(tmp_path), "seq_len=32"]) == 2
-    told = capsys.readouterr().err
-    assert "seq_len=32: the run is trained" in told
-    assert "evaluate.lengths" in told
+    stderr = capsys.readouterr().err
+    assert "seq_len=32: the run is trained" in stderr
+    assert "evaluate.lengths" in stderr
     assert cli.main(["evaluate", str(tmp_path), "optim.beta1=0.5"]) == 2
     assert "the run is trained" in capsys.readouterr().err
     with hold(tmp_path):
@@ -114,10 +114,10 @@ def test_a_run_is_found_by_path_by_how_its_name_begins_or_by_its_hash(tmp_path: 
     for name in ("pos=rope,seed=0-aa", "pos=rope,seed=1-bb", "pos=none,seed=0-cc"):
         (tmp_path / "study" / name).mkdir(parents=True)
         (tmp_path / "study" / name / "record.json").write_text("{}")
-    wanted = tmp_path / "study" / "pos=none,seed=0-cc"
-    assert find_run(str(wanted), tmp_path) == wanted
-    assert find_run("pos=none", tmp_path) == wanted
-    assert find_run("cc", tmp_path) == wanted
+    directory = tmp_path / "study" / "pos=none,seed=0-cc"
+    assert find_run(str(directory), tmp_path) == directory
+    assert find_run("pos=none", tmp_path) == directory
+    assert find_run("cc", tmp_path) == directory
     with pytest.raises(UserError, match="2 runs are named so"):
         find_run("pos=rope", tmp_path)
     with pytest.raises(UserError, match="no run in"):
@@ -137,8 +137,8 @@ def test_greedy_decoding_with_the_cache_is_greedy_decoding_without_it() -> None:
     model = Transformer(shape, Parts(Rope(shape), Pre(LayerNorm), ResidualRule)).eval().double()
     initialise(model, TorchInit(), 0)
     start = torch.tensor([[3, 1, 4]])
-    told = list(generate(model, start, 12, 0, torch.Generator()))
+    texts = list(generate(model, start, 12, 0, torch.Generator()))
     text = start
     for _ in range(12):
         text = torch.cat([text, model(text)[:, -1].argmax(-1, keepdim=True)], dim=1)
-    assert told == text[0, 3:].tolist()
+    assert texts == text[0, 3:].tolist()

@@ -18,17 +18,17 @@ def test_every_target_of_the_stretches_is_scored_once(
     name: str, tokens: int, total: int, length: int
 ) -> None:
     starts = lay_stretches(tokens, total, 3)
-    seen = np.zeros(tokens, int)
+    times_scored = np.zeros(tokens, int)
     for context, windows in PROTOCOLS[name](starts, total, min(length, total)):
         assert context <= length
         for end in windows.ends:
             assert end - context >= 0
             assert context >= min(windows.width, end)
-            seen[end - windows.width + 1 : end + 1] += 1
+            times_scored[end - windows.width + 1 : end + 1] += 1
     expected = np.zeros(tokens, int)
     for start in starts:
         expected[start : start + total] = 1
-    assert (seen == expected).all()
+    assert (times_scored == expected).all()
 
 
 @given(length=st.integers(2, 64))
@@ -41,8 +41,8 @@ def test_a_sliding_window_has_more_than_half_its_length_before_every_target(leng
 
 def test_what_each_protocol_makes_of_a_model_that_needs_ten_tokens() -> None:
     """Of c tokens cut side by side the first 9 of each window lack the token that tells."""
-    found = measure(Teller(lag=9), PERIODIC, protocols=NAMES)["protocols"]
-    cut, slid = found["non-overlapping"], found["sliding-window"]
+    measured = measure(Teller(lag=9), PERIODIC, protocols=NAMES)["protocols"]
+    cut, slid = measured["non-overlapping"], measured["sliding-window"]
     assert cut["lengths"] == slid["lengths"] == [8, 16, 32, 64]
     assert cut["accuracy"] == [0.0, 7 / 16, 23 / 32, 55 / 64]
     assert slid["accuracy"][0] == 0.0
@@ -52,18 +52,18 @@ def test_what_each_protocol_makes_of_a_model_that_needs_ten_tokens() -> None:
 
 
 def test_only_what_is_asked_for_is_measured_and_undefined_lengths_are_null() -> None:
-    found = measure(Teller(lag=9, limit=16), PERIODIC, protocols=["sliding-window"])["protocols"]
-    assert list(found) == ["sliding-window"]
-    assert found["sliding-window"]["accuracy"][2:] == [None, None]
+    measured = measure(Teller(lag=9, limit=16), PERIODIC, protocols=["sliding-window"])["protocols"]
+    assert list(measured) == ["sliding-window"]
+    assert measured["sliding-window"]["accuracy"][2:] == [None, None]
     assert measure(Teller(lag=9), PERIODIC)["protocols"] == {}
 
 
 def test_an_encoder_is_measured_on_what_is_hidden() -> None:
     encoder = Teller(lag=10, vocabulary=12)
-    found = measure(encoder, PERIODIC, MaskedLanguageModelling, protocols=NAMES)["protocols"]
+    measured = measure(encoder, PERIODIC, MaskedLanguageModelling, protocols=NAMES)["protocols"]
     # The token ten places before may be hidden too.
-    assert min(found["sliding-window"]["accuracy"][2:]) > 0.5
-    assert all(0 < count < 64 for count in found["non-overlapping"]["targets"])
+    assert min(measured["sliding-window"]["accuracy"][2:]) > 0.5
+    assert all(0 < count < 64 for count in measured["non-overlapping"]["targets"])
 
 
 def test_the_config_names_the_protocols_that_there_are() -> None:

@@ -86,6 +86,6 @@ def test_a_diverged_model_gives_no_interval() -> None:
 
 def test_one_sequence_has_no_interval() -> None:
     task = LanguageModelling(corpus(), seq_len=20, batch_size=1, seed=0)
-    found = measure_shuffle(model_of(Sinusoidal, task), task, 1)
-    assert found["sequences"] == 1
-    assert found["interval"] is None
+    measured = measure_shuffle(model_of(Sinusoidal, task), task, 1)
+    assert measured["sequences"] == 1
+    assert measured["interval"] is None

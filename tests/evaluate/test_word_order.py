@@ -38,15 +38,15 @@ def test_a_causal_layer_without_positions_is_a_bag_of_words(
     pos: str, depth: int, told_apart: bool
 ) -> None:
     """Two causal layers are none: what a word sees before it tells the second where it stands."""
-    made = bench(pos, depth)
-    batch = made.task.batch(1)
+    built = bench(pos, depth)
+    batch = built.task.batch(1)
     nouns = (batch.inputs >= OWN) & (batch.inputs < OWN + len(NOUNS))
     swapped = batch.inputs.copy()
     for row, is_noun in zip(swapped, nouns, strict=True):
         row[is_noun] = row[is_noun][::-1]
     assert (swapped != batch.inputs).any(axis=1).all()
     answers = torch.from_numpy(batch.targets >= 0)
-    model = made.model.eval().double()
+    model = built.model.eval().double()
     with torch.no_grad():
         one, other = (model(torch.from_numpy(x))[answers] for x in (batch.inputs, swapped))
     assert ((one - other).abs().max().item() > 1e-6) == told_apart

@@ -24,10 +24,10 @@ def test_no_degree_of_freedom_has_no_quantile() -> None:
 
 
 def test_an_interval_of_known_numbers() -> None:
-    found = interval([2.0, 4.0, 4.0, 6.0])
-    assert found.mean == 4.0
-    assert found.half_width == pytest.approx(3.182446305 * math.sqrt(8 / 3) / 2)
-    assert found.n == 4
+    estimate = interval([2.0, 4.0, 4.0, 6.0])
+    assert estimate.mean == 4.0
+    assert estimate.half_width == pytest.approx(3.182446305 * math.sqrt(8 / 3) / 2)
+    assert estimate.n == 4
 
 
 def test_one_value_has_no_interval_and_none_has_no_mean() -> None:
@@ -39,19 +39,19 @@ def test_the_interval_covers_the_mean_95_times_in_100() -> None:
     generator = random.Random(0)
     covered = 0
     for _ in range(4000):
-        found = interval([generator.gauss(1.0, 2.0) for _ in range(3)])
-        assert found.mean is not None
-        assert found.half_width is not None
-        covered += abs(found.mean - 1.0) < found.half_width
+        estimate = interval([generator.gauss(1.0, 2.0) for _ in range(3)])
+        assert estimate.mean is not None
+        assert estimate.half_width is not None
+        covered += abs(estimate.mean - 1.0) < estimate.half_width
     assert abs(covered / 4000 - 0.95) < 0.014  # four standard errors
 
 
 def test_ratios_are_averaged_as_ratios() -> None:
-    found = interval([0.1, 10.0, 1.0], "log")
-    assert found.mean == pytest.approx(1.0)
+    estimate = interval([0.1, 10.0, 1.0], "log")
+    assert estimate.mean == pytest.approx(1.0)
     plain = interval([math.log(0.1), math.log(10.0), 0.0])
     assert plain.half_width is not None
-    assert found.half_width == pytest.approx(math.exp(plain.half_width))
+    assert estimate.half_width == pytest.approx(math.exp(plain.half_width))
     assert interval([0.0, 1.0], "log") == interval([1.0, 0.0], "log")
     assert interval([0.0, 1.0], "log").mean == 0.0
     assert interval([1e-300, 1e300], "log").half_width is None
@@ -59,25 +59,25 @@ def test_ratios_are_averaged_as_ratios() -> None:
 
 def test_the_seed_is_the_unit_and_not_the_run() -> None:
     runs = [(seed, arm, seed + offset) for seed in (0, 1) for arm, offset in (("a", 0), ("b", 10))]
-    found = over_seeds(runs)
-    assert found == interval([5.0, 6.0])
+    estimate = over_seeds(runs)
+    assert estimate == interval([5.0, 6.0])
     copies = [(0, "a", 1.0), (0, "a", 1.0), (0, "a", 1.0)]
     assert over_seeds(copies) == interval([1.0])
 
 
 def test_seeds_that_cover_different_arms_have_no_interval() -> None:
-    found = over_seeds([(0, "a", 1.0), (0, "b", 5.0), (1, "a", 3.0)])
-    assert (found.mean, found.half_width, found.n) == (3.0, None, 2)
+    estimate = over_seeds([(0, "a", 1.0), (0, "b", 5.0), (1, "a", 3.0)])
+    assert (estimate.mean, estimate.half_width, estimate.n) == (3.0, None, 2)
 
 
 def test_bars_have_at_most_12_places_and_show_decades() -> None:
     norms = [10.0 ** (layer - 23) for layer in range(24)]
-    found = profile([norms])
-    assert len(found) == 12
-    assert found[0] == pytest.approx(10**-22.5)
-    assert bars(found)[0] == BARS[0]
-    assert bars(found)[-1] == BARS[-1]
-    assert list(bars(found)) == sorted(bars(found))
+    average = profile([norms])
+    assert len(average) == 12
+    assert average[0] == pytest.approx(10**-22.5)
+    assert bars(average)[0] == BARS[0]
+    assert bars(average)[-1] == BARS[-1]
+    assert list(bars(average)) == sorted(bars(average))
 
 
 def test_a_flat_profile_looks_flat_and_a_zero_is_a_dot() -> None:

@@ -103,8 +103,8 @@ def test_the_first_line_says_what_it_is(group: str, name: str) -> None:
 @each_choice
 def test_every_option_is_told_and_is_the_constructors(group: str, name: str) -> None:
     options = options_of(group, name)
-    told = [key.removeprefix("option ") for key in facts_of(group, name) if "option " in key]
-    assert told == list(options)
+    documented = [key.removeprefix("option ") for key in facts_of(group, name) if "option " in key]
+    assert documented == list(options)
     parameters = inspect.signature(class_of(group, name)).parameters.values()
     defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     assert options == defaults
@@ -131,10 +131,10 @@ def test_number_of_norms_each_its_own(name: str, size: tuple[int, int, int]) -> 
     width, depth, heads = size
     for setting in switches(name):
         model = build((name, setting), width=width, depth=depth, heads=heads, normalizer=Counted)
-        found = norms_in(model)
+        norms = norms_in(model)
         options = options_of("norm", name) | setting
-        assert len(found) == evaluate(facts_of("norm", name)["norms"], variables(model, options))
-        assert len({id(m) for m in found}) == len(found), "a norm is used in two places"
+        assert len(norms) == evaluate(facts_of("norm", name)["norms"], variables(model, options))
+        assert len({id(m) for m in norms}) == len(norms), "a norm is used in two places"
 
 
 @pytest.mark.parametrize("name", sorted(set(names("norm")) - {"none"}))
@@ -163,8 +163,8 @@ def test_parameters_are_those_of_the_formula(
         }[group]
         model = build(**with_it, **sizes)
         added = count_parameters(model) - count_parameters(build(**without, **sizes))
-        known = variables(model, options_of(group, name) | setting)
-        assert added == evaluate(facts_of(group, name)["parameters"], known), setting
+        sizes_and_options = variables(model, options_of(group, name) | setting)
+        assert added == evaluate(facts_of(group, name)["parameters"], sizes_and_options), setting
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])

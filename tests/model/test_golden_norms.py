@@ -16,8 +16,8 @@ Case = dict[str, Any]
 
 
 def cases(name: str) -> Any:
-    found = golden(name)
-    return pytest.mark.parametrize("case", found, ids=[case["name"] for case in found])
+    content = golden(name)
+    return pytest.mark.parametrize("case", content, ids=[case["name"] for case in content])
 
 
 def tensor(values: Any) -> Tensor:
@@ -32,10 +32,10 @@ def tensor(values: Any) -> Tensor:
 
 
 def assert_near(got: Tensor, expected: Any, tolerance: float) -> None:
-    wanted = tensor(expected)
-    compared = ~wanted.isnan()
-    assert got.shape == wanted.shape
-    assert (got - wanted)[compared].abs().max() <= tolerance
+    reference = tensor(expected)
+    compared = ~reference.isnan()
+    assert got.shape == reference.shape
+    assert (got - reference)[compared].abs().max() <= tolerance
 
 
 @torch.no_grad()
@@ -61,8 +61,8 @@ def kind_of(case: Case) -> nn.Module:
 @cases("norm_kinds")
 def test_norm_kinds(case: Case) -> None:
     kind, inputs, expected = kind_of(case).double(), case["inputs"], case["expected"]
-    given = ("weight", "bias", "alpha", "running_mean", "running_var")
-    fill(kind, {name: inputs[name] for name in given if name in inputs})
+    settable = ("weight", "bias", "alpha", "running_mean", "running_var")
+    fill(kind, {name: inputs[name] for name in settable if name in inputs})
     if offset := case["params"].get("weight_offset"):
         kind.weight.data += offset
     if "valid" not in inputs:

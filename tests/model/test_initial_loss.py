@@ -88,14 +88,14 @@ def test_small_init_starts_near_uniform(norm: str) -> None:
 
 def rms_over_depth(model: Transformer) -> list[float]:
     """Root mean square of the stream at each block's input."""
-    seen: list[float] = []
+    sizes: list[float] = []
     for block in model.blocks:
         block.register_forward_pre_hook(
-            lambda block, arguments: seen.append(arguments[0].square().mean().sqrt().item())
+            lambda block, arguments: sizes.append(arguments[0].square().mean().sqrt().item())
         )
     with torch.no_grad():
         model(bytes_of_text()[:, :-1])
-    return seen
+    return sizes
 
 
 def test_the_stream_grows_in_pre_and_not_in_post() -> None:

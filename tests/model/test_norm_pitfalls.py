@@ -107,11 +107,11 @@ def test_batch_norm_remembers_through_a_checkpoint() -> None:
 @pytest.mark.parametrize(("affine", "bias"), [(True, True), (True, False), (False, True)])
 def test_affine_and_bias_are_options(kind: str, affine: bool, bias: bool) -> None:
     options = part("norm_layer", kind).keywords
-    given = {k: v for k, v in (("affine", affine), ("bias", bias)) if k in options}
-    norm = part("norm_layer", kind, **given)(8)
+    set_options = {k: v for k, v in (("affine", affine), ("bias", bias)) if k in options}
+    norm = part("norm_layer", kind, **set_options)(8)
     trained = {name for name, _ in norm.named_parameters()} - {"alpha"}
-    expected = {"weight"} if "affine" in given and affine else set()
-    expected |= {"bias"} if "bias" in given and affine and bias else set()
+    expected = {"weight"} if "affine" in set_options and affine else set()
+    expected |= {"bias"} if "bias" in set_options and affine and bias else set()
     assert trained == expected
     assert norm(X).shape == X.shape
 

@@ -45,9 +45,11 @@ def test_the_same_at_the_start(one: dict[str, Any], other: dict[str, Any]) -> No
 
 
 def test_the_comparison_can_fail() -> None:
-    for one in ({"norm": "deepnorm"}, {"norm": "admin"}, {"residual": "layerscale"}):
-        post_or_pre = "post" if "norm" in one else "pre"
-        assert not torch.allclose(build(**one)(tokens()), build(post_or_pre)(tokens()), atol=1e-3)
+    for choice in ({"norm": "deepnorm"}, {"norm": "admin"}, {"residual": "layerscale"}):
+        post_or_pre = "post" if "norm" in choice else "pre"
+        assert not torch.allclose(
+            build(**choice)(tokens()), build(post_or_pre)(tokens()), atol=1e-3
+        )
 
 
 @pytest.mark.parametrize("norm", ["none", "pre", "sandwich", "branch_post", "sub_ln"])
@@ -145,12 +147,12 @@ def test_hyper_connections_dynamic_equation() -> None:
     )
     assert torch.allclose(rule.read(state), read, atol=1e-5)
     for j in range(n):
-        kept = sum(
+        carried = sum(
             (m.static.keep[i, j] + moved(i, m.keep_map[j], m.mixing_scale)) * state[i]
             for i in range(n)
         )
-        given = (m.static.give[j] + moved(j, m.give_map[0], m.giving_scale)) * y
-        assert torch.allclose(rule.write(state, y)[j], kept + given, atol=1e-5)
+        added = (m.static.give[j] + moved(j, m.give_map[0], m.giving_scale)) * y
+        assert torch.allclose(rule.write(state, y)[j], carried + added, atol=1e-5)
 
 
 class AddedAtEveryBlock(PositionScheme):

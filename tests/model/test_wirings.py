@@ -58,9 +58,9 @@ def generic(cell: dict[str, Any], **more: Any) -> Transformer:
 
 def embedded(model: Transformer) -> list[Tensor]:
     """Where the token embeddings of the next passes land."""
-    seen: list[Tensor] = []
-    model.embedding.register_forward_hook(lambda m, i, out: seen.append(out))
-    return seen
+    embeddings: list[Tensor] = []
+    model.embedding.register_forward_hook(lambda m, i, out: embeddings.append(out))
+    return embeddings
 
 
 @pytest.mark.parametrize(("norm", "residual"), [p for p in PAIRS if p not in ALLOWED])
@@ -73,10 +73,12 @@ def test_senseless_pairs_are_refused(norm: str, residual: str) -> None:
 def test_no_token_sees_the_future(cell: dict[str, Any]) -> None:
     """In evaluation, where batch norm's statistics are constants; see the test after this one."""
     model = generic(cell)
-    seen = embedded(model)
+    embeddings = embedded(model)
     logits = model(tokens())
     for t in (0, 5, 11):
-        (gradient,) = torch.autograd.grad(logits[:, t].square().sum(), seen[0], retain_graph=True)
+        (gradient,) = torch.autograd.grad(
+            logits[:, t].square().sum(), embeddings[0], retain_graph=True
+        )
         size = gradient.abs().amax(dim=(0, 2))
         assert (size[t + 1 :] == 0).all()
         assert (size[: t + 1] > 0).all()
@@ -85,8 +87,8 @@ def test_no_token_sees_the_future(cell: dict[str, Any]) -> None:
 @pytest.mark.parametrize("norm_layer", names("norm_layer"))
 def test_only_batch_statistics_see_the_future_and_only_in_training(norm_layer: str) -> None:
     model = generic({"norm_layer": norm_layer}).train()
-    seen = embedded(model)
-    (gradient,) = torch.autograd.grad(model(tokens())[:, 3].square().sum(), seen[0])
+    embeddings = embedded(model)
+    (gradient,) = torch.autograd.grad(model(tokens())[:, 3].square().sum(), embeddings[0])
     sees_future = bool(gradient[:, 4:].abs().max() > 0)
     assert sees_future == (norm_layer in ("batchnorm", "masked_batchnorm"))
 

@@ -47,8 +47,8 @@ def main() -> None:
             if compiled and not look:
                 graphs.append(torch._dynamo.utils.counters["stats"]["unique_graphs"])
             stream.read()
-    found = {"losses": losses[:3], "inputs": inputs[:3], "gradients": gradients[:2]}
-    print(json.dumps({**found, "graphs": graphs}))
+    results = {"losses": losses[:3], "inputs": inputs[:3], "gradients": gradients[:2]}
+    print(json.dumps({**results, "graphs": graphs}))
 
 
 if __name__ == "__main__":

@@ -61,6 +61,6 @@ def test_a_padded_encoder_without_position_does_not_mind_the_order(
     done = ablate("run", *line, "norm_layer=masked_batchnorm", "pos=none", "evaluate.shuffle=true")
     assert done.returncode == 0, done.stderr
     (folder,) = (tmp_path / "outputs" / "default").glob("*seed=*")
-    found = json.loads((folder / "record.json").read_text())
-    assert found["loss"]["final"] < found["loss"]["first"]
-    assert found["shuffle"]["change"] == pytest.approx(0, abs=1e-5)
+    record = json.loads((folder / "record.json").read_text())
+    assert record["loss"]["final"] < record["loss"]["first"]
+    assert record["shuffle"]["change"] == pytest.approx(0, abs=1e-5)

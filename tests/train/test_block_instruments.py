@@ -53,37 +53,41 @@ def test_the_stream_of_a_plain_stack_by_hand() -> None:
     built = model()
     inputs, outputs, branches = [], [], []
 
-    def keep(block: Any, given: Any, out: Any) -> None:
-        inputs.append(given[0])
+    def keep(block: Any, arguments: Any, out: Any) -> None:
+        inputs.append(arguments[0])
         outputs.append(out)
 
     for block in built.blocks:
         block.register_forward_hook(keep)
-        block.attention.register_forward_hook(lambda _, given, out: branches.append(out))
-    seen = read(StreamInstrument(built), built)
+        block.attention.register_forward_hook(lambda _, arguments, out: branches.append(out))
+    reading = read(StreamInstrument(built), built)
     for layer in range(3):
         x, y = inputs[layer].detach(), outputs[layer].detach()
         size = branches[layer].detach().square().mean().sqrt().item()
-        assert seen["stream_rms"][layer] == pytest.approx(y.square().mean().sqrt().item(), rel=1e-5)
-        assert seen["stream_max"][layer] == pytest.approx(y.abs().max().item())
-        assert seen["attention_rms"][layer] == pytest.approx(size, rel=1e-5)
+        assert reading["stream_rms"][layer] == pytest.approx(
+            y.square().mean().sqrt().item(), rel=1e-5
+        )
+        assert reading["stream_max"][layer] == pytest.approx(y.abs().max().item())
+        assert reading["attention_rms"][layer] == pytest.approx(size, rel=1e-5)
         largest = branches[layer].detach().abs().max().item()
-        assert seen["attention_output_max"][layer] == pytest.approx(largest)
-        assert seen["attention_ratio"][layer] == pytest.approx(
+        assert reading["attention_output_max"][layer] == pytest.approx(largest)
+        assert reading["attention_ratio"][layer] == pytest.approx(
             size / x.square().mean().sqrt().item(), rel=1e-5
         )
         turned = torch.nn.functional.cosine_similarity(x, y, dim=-1).mean().item()
-        assert seen["block_cosine"][layer] == pytest.approx(turned, rel=1e-5)
-    assert [len(v) for v in seen.values()] == [3] * 10
+        assert reading["block_cosine"][layer] == pytest.approx(turned, rel=1e-5)
+    assert [len(v) for v in reading.values()] == [3] * 10
 
 
 def test_without_residuals_tokens_become_alike() -> None:
-    kept = read(StreamInstrument(built := model(placement=NoPlacement)), built)["token_cosine"]
-    lost = read(
+    with_residual = read(StreamInstrument(built := model(placement=NoPlacement)), built)[
+        "token_cosine"
+    ]
+    without_residual = read(
         StreamInstrument(built := model(residual=NoResidual, placement=NoPlacement)), built
     )["token_cosine"]
-    assert lost[-1] > 0.99
-    assert kept[-1] < 0.8
+    assert without_residual[-1] > 0.99
+    assert with_residual[-1] < 0.8
 
 
 def test_attention_that_is_even_has_the_entropy_of_a_uniform_choice() -> None:
@@ -92,29 +96,29 @@ def test_attention_that_is_even_has_the_entropy_of_a_uniform_choice() -> None:
         for block in built.blocks:
             block.attention.query.weight.zero_()
             block.attention.query.bias.zero_()
-    seen = read(AttentionInstrument(built), built)
+    reading = read(AttentionInstrument(built), built)
     even = sum(math.log(n) for n in range(1, 7)) / 6
     middle = sum((n - 1) / 2 for n in range(1, 7)) / 6
     for layer in range(3):
-        assert seen["attention_entropy"][layer] == pytest.approx([even, even], rel=1e-5)
-        assert seen["attention_distance"][layer] == pytest.approx([middle, middle], rel=1e-5)
-        assert seen["attention_max"][layer] == [0.0, 0.0]
+        assert reading["attention_entropy"][layer] == pytest.approx([even, even], rel=1e-5)
+        assert reading["attention_distance"][layer] == pytest.approx([middle, middle], rel=1e-5)
+        assert reading["attention_max"][layer] == [0.0, 0.0]
 
 
 def test_alibis_steeper_head_looks_less_far() -> None:
-    seen = read(AttentionInstrument(built := model(Alibi)), built)
-    steep, flat = seen["attention_distance"][0]
+    reading = read(AttentionInstrument(built := model(Alibi)), built)
+    steep, flat = reading["attention_distance"][0]
     assert steep < flat
 
 
 def test_scores_are_those_that_attention_uses() -> None:
     built = model(T5).eval()
-    given: list[Any] = []
+    passes: list[Any] = []
     attention = built.blocks[1].attention
-    attention.register_forward_hook(lambda _, arguments, out: given.append((arguments, out)))
+    attention.register_forward_hook(lambda _, arguments, out: passes.append((arguments, out)))
     with torch.no_grad():
         built(TOKENS[:, :-1])
-        (x, scheme, positions, *_), out = given[0]
+        (x, scheme, positions, *_), out = passes[0]
         weights = attention.scores(x, scheme, positions).softmax(-1)
         values = attention.value(x).unflatten(-1, (2, 4)).transpose(1, 2)
         mixed = (weights @ values).transpose(1, 2).flatten(2)
@@ -132,9 +136,9 @@ def test_an_update_and_the_parts_of_a_gradient_by_hand() -> None:
     with instrument.around_update(), torch.no_grad():
         for p in built.parameters():
             p.mul_(0.99)
-    seen = instrument.read()
-    assert seen["update_ratio"] == pytest.approx([0.01] * 3, rel=1e-3)
-    assert seen["gradient_query_key"][0] == pytest.approx(grads.norm().item(), rel=1e-5)
+    reading = instrument.read()
+    assert reading["update_ratio"] == pytest.approx([0.01] * 3, rel=1e-3)
+    assert reading["gradient_query_key"][0] == pytest.approx(grads.norm().item(), rel=1e-5)
     assert before.norm() > 0
 
 
@@ -182,18 +186,18 @@ def test_measures() -> None:
 
 def test_the_scale_of_logits_by_hand() -> None:
     built = model()
-    kept: list[Any] = []
-    built.head.register_forward_hook(lambda module, given, out: kept.append(out.detach()))
-    seen = read(LogitInstrument(built), built)
-    centred = kept[0] - kept[0].mean(-1, keepdim=True)
-    assert seen["logit_scale"] == pytest.approx(centred.square().mean().sqrt().item(), rel=1e-5)
-    assert seen["logit_max"] == pytest.approx(kept[0].abs().max().item())
+    logits: list[Any] = []
+    built.head.register_forward_hook(lambda module, given, out: logits.append(out.detach()))
+    reading = read(LogitInstrument(built), built)
+    centred = logits[0] - logits[0].mean(-1, keepdim=True)
+    assert reading["logit_scale"] == pytest.approx(centred.square().mean().sqrt().item(), rel=1e-5)
+    assert reading["logit_max"] == pytest.approx(logits[0].abs().max().item())
 
 
 def test_a_common_shift_of_all_logits_is_no_scale() -> None:
     built = model()
     with torch.no_grad():
         built.head.weight.copy_(built.head.weight[:1].expand_as(built.head.weight))
-    seen = read(LogitInstrument(built), built)
-    assert seen["logit_scale"] == pytest.approx(0.0, abs=1e-6)
-    assert seen["logit_max"] > 0.1
+    reading = read(LogitInstrument(built), built)
+    assert reading["logit_scale"] == pytest.approx(0.0, abs=1e-6)
+    assert reading["logit_max"] > 0.1

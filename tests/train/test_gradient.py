@@ -80,11 +80,11 @@ def measured(built: Transformer, accumulate: int, batch: Batch) -> dict[str, Any
 def by_hand(built: Transformer, batch: Batch) -> dict[str, Any]:
     """One pass over the whole batch with torch alone; blocks' inputs are kept by hooks."""
     built.zero_grad(set_to_none=True)
-    kept: list[Tensor] = []
+    block_inputs: list[Tensor] = []
 
-    def keep(block: nn.Module, given: tuple[Any, ...]) -> None:
-        given[0].retain_grad()
-        kept.append(given[0])
+    def keep(block: nn.Module, arguments: tuple[Any, ...]) -> None:
+        arguments[0].retain_grad()
+        block_inputs.append(arguments[0])
 
     handles = [block.register_forward_pre_hook(keep) for block in built.blocks]
     loss = token_loss(predict(built, batch, CPU), goal(batch, CPU))
@@ -95,7 +95,7 @@ def by_hand(built: Transformer, batch: Batch) -> dict[str, Any]:
     blocks = [[p.grad.flatten() for p in block.parameters()] for block in built.blocks]
     return {
         "loss": loss.item(),
-        "inputs": [x.grad.norm().item() for x in kept],
+        "inputs": [x.grad.norm().item() for x in block_inputs],
         "parameters": [torch.cat(block).norm().item() for block in blocks],
         "norm": torch.cat([g.flatten() for g in gradients]).norm().item(),
         "gradients": torch.cat([g.flatten() for g in gradients]),
@@ -108,10 +108,10 @@ def test_parts_add_up_to_the_whole_batch(name: str, accumulate: int) -> None:
     batch = BATCHES[name]()
     # Weights in float64 leave rounding to the loss alone, which is in float32 everywhere.
     whole = by_hand(model(causal=name == "lm").double(), batch)
-    found = measured(model(causal=name == "lm").double(), accumulate, batch)
+    in_parts = measured(model(causal=name == "lm").double(), accumulate, batch)
     for key in ("loss", "inputs", "parameters", "norm"):
-        assert found[key] == pytest.approx(whole[key], rel=2e-6), key
-    torch.testing.assert_close(found["gradients"], whole["gradients"], rtol=1e-5, atol=1e-8)
+        assert in_parts[key] == pytest.approx(whole[key], rel=2e-6), key
+    torch.testing.assert_close(in_parts["gradients"], whole["gradients"], rtol=1e-5, atol=1e-8)
 
 
 def test_a_mean_of_the_parts_means_would_be_another_loss() -> None:
@@ -151,17 +151,17 @@ def test_instruments_see_the_first_part() -> None:
         instrument.active = True
     assert passes(built, 3).gradient(1, batch, idle(built), instruments)[1] == []
     assert all(instrument.active for instrument in instruments)
-    seen = instruments[0].read() | instruments[1].read()
+    reading = instruments[0].read() | instruments[1].read()
     passes(built, 1).gradient(1, part(batch, 0, 3), idle(built), instruments)
-    assert seen == instruments[0].read() | instruments[1].read()
+    assert reading == instruments[0].read() | instruments[1].read()
 
 
 def test_batch_norm_sees_each_part_by_itself_and_a_run_is_told_so() -> None:
     batch = language()
     assert split_warnings(model(kind=BatchNorm), 1) == []
     assert split_warnings(model(), 2) == []
-    (told,) = split_warnings(model(kind=BatchNorm), 2)
-    assert "each of the 2 parts" in told
+    (warning,) = split_warnings(model(kind=BatchNorm), 2)
+    assert "each of the 2 parts" in warning
     whole, halves = (measured(model(kind=BatchNorm), n, batch)["loss"] for n in (1, 2))
     assert whole != pytest.approx(halves, rel=1e-4)
 
@@ -173,10 +173,10 @@ def test_compiled_passes_give_the_same_gradient_and_a_look_takes_the_plain_ones(
     command = [sys.executable, "-W", "ignore", str(script)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["graphs"] == [1, 1]
-    assert found["losses"] == pytest.approx([found["losses"][0]] * 3, rel=1e-6)
-    assert found["gradients"][1] == pytest.approx(found["gradients"][0], rel=1e-4, abs=1e-6)
-    plain, quick, looked = found["inputs"]
+    printed = json.loads(done.stdout)
+    assert printed["graphs"] == [1, 1]
+    assert printed["losses"] == pytest.approx([printed["losses"][0]] * 3, rel=1e-6)
+    assert printed["gradients"][1] == pytest.approx(printed["gradients"][0], rel=1e-4, abs=1e-6)
+    plain, quick, looked = printed["inputs"]
     assert quick == []
     assert looked == pytest.approx(plain, rel=1e-4)

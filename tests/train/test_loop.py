@@ -141,11 +141,11 @@ def test_a_stopped_run_goes_on_to_exactly_the_same_end(tmp_path: Path) -> None:
     whole, heard_whole = make(tmp_path / "whole")
     whole.train()
     losses: list[float] = []
-    for asked in (2, 3, 99):
-        left = iter([False] * asked)
+    for checks in (2, 3, 99):
+        left = iter([False] * checks)
         trainer, heard = make(tmp_path / "parts", stop=lambda left=left: next(left, True))
         assert trainer.restore() == len(losses)
-        if asked == 99:
+        if checks == 99:
             trainer.train()
         else:
             with pytest.raises(Stopped):

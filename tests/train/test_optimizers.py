@@ -131,8 +131,8 @@ def test_decay_takes_from_matrices_and_spares_norms_biases_and_embeddings(
     name: str, tied: bool
 ) -> None:
     built = model(tied=tied)
-    made = optimizer(name, built, weight_decay=0.5)
-    for group in made.param_groups:
+    stepper = optimizer(name, built, weight_decay=0.5)
+    for group in stepper.param_groups:
         group["lr"] = 0.1
     matrices = {
         id(m.weight)
@@ -142,59 +142,59 @@ def test_decay_takes_from_matrices_and_spares_norms_biases_and_embeddings(
     before = [p.detach().clone() for p in built.parameters()]
     for p in built.parameters():
         p.grad = torch.zeros_like(p)
-    made.step()
+    stepper.step()
     for old, p in zip(before, built.parameters(), strict=True):
         torch.testing.assert_close(p.detach(), old * (0.95 if id(p) in matrices else 1.0))
-    held = [id(p) for group in made.param_groups for p in group["params"]]
+    held = [id(p) for group in stepper.param_groups for p in group["params"]]
     assert sorted(held) == sorted(id(p) for p in built.parameters()), "each parameter once"
 
 
 def test_muon_takes_the_matrices_inside_and_makes_their_step_orthogonal() -> None:
     built = model()
     names = {id(p): key for key, p in built.named_parameters()}
-    taken = [names[id(p)] for p in hidden_matrices(built)]
-    assert len(taken) == 2 * 6
-    assert all(key.startswith("blocks.") and key.endswith(".weight") for key in taken)
-    made = optimizer("muon", built, weight_decay=0.0)
-    for group in made.param_groups:
+    muon_names = [names[id(p)] for p in hidden_matrices(built)]
+    assert len(muon_names) == 2 * 6
+    assert all(key.startswith("blocks.") and key.endswith(".weight") for key in muon_names)
+    stepper = optimizer("muon", built, weight_decay=0.0)
+    for group in stepper.param_groups:
         group["lr"] = 0.1
-    weight = built.get_parameter(taken[0])
+    weight = built.get_parameter(muon_names[0])
     before = weight.detach().clone()
     for p in built.parameters():
         p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(0))
-    made.step()
+    stepper.step()
     singular = torch.linalg.svdvals((before - weight.detach()) / (0.1 * 0.2 * 8**0.5))
     assert 0.5 < singular.min() <= singular.max() < 1.4, "all near 1, as Newton and Schulz get them"
 
 
 def test_lion_by_hand() -> None:
     built = nn.Linear(1, 2, bias=False)
-    made = optimizer("lion", built, beta1=0.5, beta2=0.75, weight_decay=0.1)
-    made.param_groups[0]["lr"] = made.param_groups[1]["lr"] = 0.5
+    stepper = optimizer("lion", built, beta1=0.5, beta2=0.75, weight_decay=0.1)
+    stepper.param_groups[0]["lr"] = stepper.param_groups[1]["lr"] = 0.5
     with torch.no_grad():
         built.weight.copy_(torch.tensor([[1.0], [-2.0]]))
     for gradient in ([[4.0], [-4.0]], [[-0.5], [-4.0]]):
         built.weight.grad = torch.tensor(gradient)
-        made.step()
+        stepper.step()
     # Decay takes 5 % each time. The mean is (1, -1) after the first step; the second looks at
     # (0.5 - 0.25, -0.5 - 2), whose signs are those of the first.
     expected = [(1 * 0.95 - 0.5) * 0.95 - 0.5, (-2 * 0.95 + 0.5) * 0.95 + 0.5]
     assert built.weight.flatten().tolist() == pytest.approx(expected)
-    mean = made.state[built.weight]["mean"].flatten().tolist()
+    mean = stepper.state[built.weight]["mean"].flatten().tolist()
     assert mean == pytest.approx([0.75 * 1 - 0.25 * 0.5, 0.75 * -1 - 0.25 * 4])
 
 
-@pytest.mark.parametrize("made", ["muon", "lion"])
-def test_a_closure_is_asked_for_the_loss_once(made: str) -> None:
+@pytest.mark.parametrize("name", ["muon", "lion"])
+def test_a_closure_is_asked_for_the_loss_once(name: str) -> None:
     built = model()
-    asked: list[int] = []
+    calls: list[int] = []
 
     def closure() -> float:
-        asked.append(1)
+        calls.append(1)
         return 2.5
 
-    assert optimizer(made, built).step(closure) == 2.5
-    assert len(asked) == 1
+    assert optimizer(name, built).step(closure) == 2.5
+    assert len(calls) == 1
 
 
 @each_optimizer

@@ -18,9 +18,9 @@ def choice(name: str) -> dict[str, Any]:
     path = CATALOGUE.path("task", name)
     assert isinstance(path, Path)
     target = path.read_text(encoding="utf-8").split("_target_: ")[1].split("\n")[0]
-    found = CATALOGUE.choice("task", name)
-    assert found is not None
-    return {"_target_": target, **found.options}
+    options_of_file = CATALOGUE.choice("task", name)
+    assert options_of_file is not None
+    return {"_target_": target, **options_of_file.options}
 
 
 def is_generated(name: str) -> bool:
@@ -30,7 +30,7 @@ def is_generated(name: str) -> bool:
 NAMES = [name for name in CATALOGUE.names("task") if is_generated(name)]
 
 
-def made(
+def task_named(
     name: str, *, seq_len: int = 32, batch_size: int = 8, seed: int = 0, **options: Any
 ) -> GeneratedTask:
     """The task of a file, with options of one's own."""
@@ -105,12 +105,12 @@ def continued(row: list[int]) -> dict[int, int]:
     return scored
 
 
-def found_key(row: list[int]) -> dict[int, int]:
+def passkey_answer(row: list[int]) -> dict[int, int]:
     mark, ask = row.index(13), row.index(2)
     return after(ask, row[mark + 1 : mark + 6], False)
 
 
-def said_first(row: list[int]) -> dict[int, int]:
+def word_order_answer(row: list[int]) -> dict[int, int]:
     ask = row.index(2)
     nouns = [w for w in (WORDS[t - 3] for t in row[:ask]) if w in WORDS[:8]]
     assert len(nouns) == 2
@@ -123,8 +123,8 @@ SOLVERS: dict[str, Callable[[list[int]], dict[int, int]]] = {
     "copy": copied,
     "induction": continued,
     "parity": odd_or_even,
-    "passkey": found_key,
+    "passkey": passkey_answer,
     "reverse": turned_round,
     "sort": in_order,
-    "word_order": said_first,
+    "word_order": word_order_answer,
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from generated_parts import NAMES, choice, made
+from generated_parts import NAMES, choice, task_named
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +25,7 @@ def long_rows(*batches: Batch, least: int) -> set[tuple[int, ...]]:
 
 @every_task
 def test_a_batch_follows_from_seed_and_step_alone(name: str) -> None:
-    first, again, other = made(name), made(name), made(name, seed=1)
+    first, again, other = task_named(name), task_named(name), task_named(name, seed=1)
     again.batch(1)
     for step in (7, 3):
         assert same(first.batch(step), again.batch(step))
@@ -35,7 +35,7 @@ def test_a_batch_follows_from_seed_and_step_alone(name: str) -> None:
 
 @every_task
 def test_validation_and_measured_examples_are_the_same_for_every_seed(name: str) -> None:
-    one, two = made(name), made(name, seed=5)
+    one, two = task_named(name), task_named(name, seed=5)
     for a, b in zip(one.validation(3), two.validation(3), strict=True):
         assert same(a, b)
     a, b, c = one.examples_at(64, 5, 0), two.examples_at(64, 5, 0), two.examples_at(64, 5, 1)
@@ -48,7 +48,7 @@ def test_validation_and_measured_examples_are_the_same_for_every_seed(name: str)
 
 @every_task
 def test_no_long_example_stands_in_two_of_training_validation_and_measurement(name: str) -> None:
-    tasks = [made(name, seed=seed, batch_size=32) for seed in (0, 1)]
+    tasks = [task_named(name, seed=seed, batch_size=32) for seed in (0, 1)]
     trained = [long_rows(*(t.batch(s) for s in range(1, 30)), least=24) for t in tasks]
     held_out = long_rows(*tasks[0].validation(20), least=24)
     measured = tasks[0].examples_at(32, 200, 0)
@@ -60,7 +60,7 @@ def test_no_long_example_stands_in_two_of_training_validation_and_measurement(na
 
 @every_task
 def test_rows_are_full_of_next_tokens_and_filled_up_at_the_end(name: str) -> None:
-    task = made(name)
+    task = task_named(name)
     for batch in (task.batch(1), *task.validation(1)):
         assert batch.inputs.shape == batch.targets.shape == (8, 32)
         assert batch.inputs.dtype == batch.targets.dtype == np.int64
@@ -75,7 +75,7 @@ def test_rows_are_full_of_next_tokens_and_filled_up_at_the_end(name: str) -> Non
 
 @every_task
 def test_every_size_that_fits_is_trained_on_and_no_other(name: str) -> None:
-    task = made(name, batch_size=64)
+    task = task_named(name, batch_size=64)
     rows = np.concatenate([task.batch(step).inputs for step in range(1, 25)])
     lengths = (rows != PAD).sum(axis=1)
     layout = task.layout
@@ -90,7 +90,7 @@ def test_every_size_that_fits_is_trained_on_and_no_other(name: str) -> None:
 @settings(max_examples=25)
 @given(length=st.integers(8, 300), count=st.integers(1, 3))
 def test_examples_fill_the_length_asked_for(name: str, length: int, count: int) -> None:
-    task = made(name)
+    task = task_named(name)
     batch = task.examples_at(length, count, 0)
     if batch is None:
         assert length < task.layout.length(task.layout.smallest)
@@ -103,47 +103,49 @@ def test_examples_fill_the_length_asked_for(name: str, length: int, count: int) 
 
 @every_task
 def test_the_vocabulary_is_used_to_its_last_token(name: str) -> None:
-    task = made(name, seq_len=64, batch_size=64)
-    seen = {int(token) for step in range(1, 25) for token in np.unique(task.batch(step).inputs)}
+    task = task_named(name, seq_len=64, batch_size=64)
+    occurring = {
+        int(token) for step in range(1, 25) for token in np.unique(task.batch(step).inputs)
+    }
     answers = {int(t) for step in range(1, 25) for t in np.unique(task.batch(step).targets)}
-    assert (seen | answers) - {IGNORED, PAD} <= set(range(1, task.vocabulary))
-    assert set(range(OWN, task.vocabulary)) <= seen | answers
+    assert (occurring | answers) - {IGNORED, PAD} <= set(range(1, task.vocabulary))
+    assert set(range(OWN, task.vocabulary)) <= occurring | answers
     assert task.uniform == pytest.approx(np.log(task.vocabulary))
 
 
 @every_task
 def test_the_unigram_loss_is_what_a_guess_by_frequencies_gets_that_knows_the_end(name: str) -> None:
-    task = made(name, batch_size=200)
-    seen = np.concatenate([b.targets[b.targets != IGNORED] for b in task.validation(10)])
-    counts = np.bincount(seen[seen != END], minlength=task.vocabulary)
+    task = task_named(name, batch_size=200)
+    targets = np.concatenate([b.targets[b.targets != IGNORED] for b in task.validation(10)])
+    counts = np.bincount(targets[targets != END], minlength=task.vocabulary)
     shares = counts / counts.sum()
-    by_hand = -np.log(shares[seen[seen != END]]).sum() / len(seen)
+    by_hand = -np.log(shares[targets[targets != END]]).sum() / len(targets)
     assert task.unigram() == pytest.approx(by_hand, abs=0.03)
     assert task.unigram_train() == task.unigram()
 
 
 def test_the_unigram_loss_of_two_answers_is_that_of_a_coin() -> None:
-    assert made("parity").unigram() == pytest.approx(np.log(2), abs=1e-3)
-    assert made("word_order").unigram() == pytest.approx(np.log(2), abs=1e-3)
+    assert task_named("parity").unigram() == pytest.approx(np.log(2), abs=1e-3)
+    assert task_named("word_order").unigram() == pytest.approx(np.log(2), abs=1e-3)
 
 
 @every_task
 def test_the_source_tells_one_generator_from_another_and_sizes_do_not_matter(name: str) -> None:
-    one, other = made(name).source, made(name, seq_len=64, batch_size=2, seed=3).source
+    one, other = task_named(name).source, task_named(name, seq_len=64, batch_size=2, seed=3).source
     assert one == other
     assert one.name.startswith(name)
-    assert one.vocabulary == made(name).vocabulary
+    assert one.vocabulary == task_named(name).vocabulary
     assert one.tokens_train is one.tokens_validation is None
     for option, value in choice(name).items():
         if option != "_target_":
             assert f"{option}={value}" in one.name
-            changed = made(name, **{option: not value if value is True else value + 1}).source
+            changed = task_named(name, **{option: not value if value is True else value + 1}).source
             assert changed.name != one.name
             assert changed.sha256 != one.sha256
 
 
 def test_no_two_tasks_are_the_same() -> None:
-    assert len({made(name).source.sha256 for name in NAMES}) == len(NAMES)
+    assert len({task_named(name).source.sha256 for name in NAMES}) == len(NAMES)
 
 
 @pytest.mark.parametrize(
@@ -165,4 +167,4 @@ def test_no_two_tasks_are_the_same() -> None:
 )
 def test_a_mistake_is_told_in_words(name: str, options: dict, told: str) -> None:
     with pytest.raises(UserError, match=told):
-        made(name, **options)
+        task_named(name, **options)

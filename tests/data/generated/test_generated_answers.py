@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from generated_parts import NAMES, SOLVERS, made, targets_of
+from generated_parts import NAMES, SOLVERS, targets_of, task_named
 
 from ablate.data.generated.generated_task import ASK, END, OWN, PAD
 from ablate.data.generated.sentences import ADVERBS, BACKWARD, FORWARD, NOUNS, VERBS, WORDS
@@ -21,7 +21,7 @@ def test_there_is_a_solver_for_every_task() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_solver_agrees_with_every_target_of_short_and_long_examples(name: str) -> None:
-    task = made(name)
+    task = task_named(name)
     measured = [task.examples_at(length, 20, 0) for length in (20, 31, 32, 64, 257)]
     for batch in [*(task.batch(step) for step in range(1, 20)), *task.validation(4), *measured]:
         assert batch is not None
@@ -32,7 +32,7 @@ def test_a_solver_agrees_with_every_target_of_short_and_long_examples(name: str)
 
 
 def test_most_significant_digits_first_is_the_same_sum() -> None:
-    batch = made("addition", least_first=False).examples_at(30, 50, 0)
+    batch = task_named("addition", least_first=False).examples_at(30, 50, 0)
     assert batch is not None
     for inputs, targets in zip(batch.inputs, batch.targets, strict=True):
         a, b = (
@@ -43,7 +43,7 @@ def test_most_significant_digits_first_is_the_same_sum() -> None:
 
 
 def test_beyond_the_alphabet_a_repeated_sequence_is_scored_where_it_is_told_apart() -> None:
-    batch = made("induction", symbols=4).examples_at(63, 40, 0)
+    batch = task_named("induction", symbols=4).examples_at(63, 40, 0)
     assert batch is not None
     unscored = []
     for inputs, targets in zip(batch.inputs, batch.targets, strict=True):
@@ -54,7 +54,7 @@ def test_beyond_the_alphabet_a_repeated_sequence_is_scored_where_it_is_told_apar
 
 
 def test_questions_follow_their_pairs_by_the_power_law() -> None:
-    task = made("associative_recall", pairs=1)
+    task = task_named("associative_recall", pairs=1)
     batch = task.examples_at(129, 2500, 0)
     assert batch is not None
     places = (np.argmax(batch.targets != IGNORED, axis=1) - 2) // 2 + 1
@@ -66,7 +66,7 @@ def test_questions_follow_their_pairs_by_the_power_law() -> None:
 
 
 def test_a_passkey_stands_at_every_depth() -> None:
-    batch = made("passkey").examples_at(21, 600, 0)
+    batch = task_named("passkey").examples_at(21, 600, 0)
     assert batch is not None
     depths = Counter(np.argmax(batch.inputs == OWN + 10, axis=1).tolist())
     assert sorted(depths) == list(range(11))
@@ -75,7 +75,7 @@ def test_a_passkey_stands_at_every_depth() -> None:
 
 def test_both_orders_have_equal_bags_of_words_and_different_answers() -> None:
     """What knows the words and not their order is right half the time, however it guesses."""
-    batch = made("word_order").examples_at(4, 3000, 0)
+    batch = task_named("word_order").examples_at(4, 3000, 0)
     assert batch is not None
     answers = defaultdict(Counter)
     for inputs, targets in zip(batch.inputs.tolist(), batch.targets.tolist(), strict=True):
@@ -85,8 +85,8 @@ def test_both_orders_have_equal_bags_of_words_and_different_answers() -> None:
         assert (first < second) == (targets[-1] == FORWARD)
         assert WORDS[verb - OWN] in VERBS
     assert len(answers) == 4 * 8 * 7 // 2  # a verb and an unordered pair of nouns
-    assert all(set(found) == {FORWARD, BACKWARD} for found in answers.values())
-    best = sum(max(found.values()) for found in answers.values()) / 3000
+    assert all(set(counts) == {FORWARD, BACKWARD} for counts in answers.values())
+    best = sum(max(counts.values()) for counts in answers.values()) / 3000
     assert best < 0.65  # what guessing by the bag gets on the very examples it is fitted to
 
 

@@ -133,9 +133,9 @@ def influence(model: Transformer, length: int = 7) -> torch.Tensor:
 @every
 @pytest.mark.parametrize("training", [False, True])
 def test_no_token_sees_a_later_one(name: str, training: bool) -> None:
-    seen = influence(model_of(name).train(training))
-    assert (seen.triu(1) == 0).all()
-    assert (seen.tril() > 0).logical_or(torch.ones(7, 7).triu(1) > 0).all()
+    sizes = influence(model_of(name).train(training))
+    assert (sizes.triu(1) == 0).all()
+    assert (sizes.tril() > 0).logical_or(torch.ones(7, 7).triu(1) > 0).all()
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -259,15 +259,15 @@ def test_two_bases_of_one_size_do_not_share_a_table(name: str) -> None:
 def test_no_layer_keeps_its_bias(name: str) -> None:
     """A bias over 8 train lengths is large: one at a time, or one for all layers."""
     model = model_of(name, replace(SHAPE, depth=4))
-    made: list[weakref.ref[torch.Tensor]] = []
+    biases: list[weakref.ref[torch.Tensor]] = []
     plain = model.position.bias
 
     def watched(*arguments: object) -> torch.Tensor | None:
-        alive = {id(ref()) for ref in made if ref() is not None}
+        alive = {id(ref()) for ref in biases if ref() is not None}
         assert len(alive) <= 1
         bias = plain(*arguments)
         if bias is not None:
-            made.append(weakref.ref(bias))
+            biases.append(weakref.ref(bias))
         return bias
 
     model.position.bias = watched
@@ -342,5 +342,5 @@ def test_the_last_queries_score_as_in_a_full_square(name: str) -> None:
     places = list(range(1, 10))
     full = scores(scheme, q, k, at(places, places), x, layer=1)[:, 6:]
     last = scores(scheme, q[:, 6:], k, at(places[6:], places), x, layer=1)
-    seen = torch.tensor(places)[None, :] <= torch.tensor(places[6:])[:, None]
-    torch.testing.assert_close(last[:, seen], full[:, seen], atol=1e-12, rtol=1e-12)
+    visible = torch.tensor(places)[None, :] <= torch.tensor(places[6:])[:, None]
+    torch.testing.assert_close(last[:, visible], full[:, visible], atol=1e-12, rtol=1e-12)

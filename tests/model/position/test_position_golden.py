@@ -20,8 +20,8 @@ from ablate.model.shape import Shape
 
 
 def cases(name: str) -> pytest.MarkDecorator:
-    found = golden(name)
-    return pytest.mark.parametrize("case", found, ids=[case["name"] for case in found])
+    content = golden(name)
+    return pytest.mark.parametrize("case", content, ids=[case["name"] for case in content])
 
 
 def shape_of(params: dict[str, Any], **more: Any) -> Shape:
@@ -84,19 +84,19 @@ FLOATS = ("p", "factor", "beta_fast", "beta_slow", "base", "scale_base")
 )
 def test_rotary(file: str, case: Any) -> None:
     name, renamed = ROTARY[file]
-    p, given, expected = case["params"], case["inputs"], case["expected"]
+    p, inputs, expected = case["params"], case["inputs"], case["expected"]
     options = {ours: number(p[theirs], ours) for theirs, ours in renamed.items()}
     if file == "rope_partial":
         options["fraction"] = p["rotary_dim"] / p["dim"]
     scheme = make(name, shape_of(p), base=float(p["base"]), layout=p["layout"], **options)
-    q, k = array(given["query"]), array(given["key"])
-    positions = at(given["query_positions"], given["key_positions"])
+    q, k = array(inputs["query"]), array(inputs["key"])
+    positions = at(inputs["query_positions"], inputs["key_positions"])
     positions.shared = scheme.prepare(positions, torch.float64)
     turned_q, turned_k = scheme.rotate(q[None], k[None], positions, 0)
     agree(turned_q[0], expected["rotated_query"], case["atol"])
     agree(turned_k[0], expected["rotated_key"], case["atol"])
     agree(scores(scheme, q, k, positions) / scheme.scale, expected["scores"], case["atol"])
-    length = max(given["query_positions"] + given["key_positions"]) + 1
+    length = max(inputs["query_positions"] + inputs["key_positions"]) + 1
     if "inverse_frequencies" in expected:
         agree(scheme.spectrum(positions), expected["inverse_frequencies"], case["atol"])
     if "ramp_low" in expected:
@@ -115,45 +115,45 @@ def test_rotary(file: str, case: Any) -> None:
 
 @cases("xpos")
 def test_xpos(case: Any) -> None:
-    p, given = case["params"], case["inputs"]
+    p, inputs = case["params"], case["inputs"]
     options = {key: number(p[key], key) for key in ("base", "scale_base", "layout")}
     scheme = make("xpos", shape_of(p), **options)
-    positions = at(given["query_positions"], given["key_positions"])
-    got = scores(scheme, array(given["query"]), array(given["key"]), positions) / scheme.scale
+    positions = at(inputs["query_positions"], inputs["key_positions"])
+    got = scores(scheme, array(inputs["query"]), array(inputs["key"]), positions) / scheme.scale
     agree(xpos_decay(p["dim"]), case["expected"]["zeta"], case["atol"])
     agree(got, case["expected"]["scores"], case["atol"])
 
 
 @cases("pope")
 def test_pope(case: Any) -> None:
-    p, given = case["params"], case["inputs"]
+    p, inputs = case["params"], case["inputs"]
     scheme = make("pope", shape_of(p), base=float(p["base"]))
-    put(scheme.layers[0], given["phase_bias"])
-    positions = at(given["query_positions"], given["key_positions"])
-    got = scores(scheme, array(given["query"]), array(given["key"]), positions) / scheme.scale
+    put(scheme.layers[0], inputs["phase_bias"])
+    positions = at(inputs["query_positions"], inputs["key_positions"])
+    got = scores(scheme, array(inputs["query"]), array(inputs["key"]), positions) / scheme.scale
     agree(got, case["expected"]["scores"], case["atol"])
 
 
 @cases("alibi")
 def test_alibi(case: Any) -> None:
-    p, given = case["params"], case["inputs"]
+    p, inputs = case["params"], case["inputs"]
     scheme = make("alibi", shape_of(p, causal=p["causal"]))
-    positions = at(given["query_positions"], given["key_positions"], p["causal"])
+    positions = at(inputs["query_positions"], inputs["key_positions"], p["causal"])
     agree(array(alibi_slopes(p["heads"])), case["expected"]["slopes"], case["atol"])
     agree(scheme.prepare(positions, torch.float64), case["expected"]["bias"], case["atol"])
 
 
 @cases("t5_bias")
 def test_t5(case: Any) -> None:
-    p, given = case["params"], case["inputs"]
+    p, inputs = case["params"], case["inputs"]
     options = {"buckets": p["buckets"], "max_distance": p["max_distance"]}
-    relative = torch.tensor(given["relative_positions"])
+    relative = torch.tensor(inputs["relative_positions"])
     buckets = t5_bucket(relative, bidirectional=p["bidirectional"], **options)
     assert buckets.tolist() == case["expected"]["buckets"]
-    if "table" not in given:
+    if "table" not in inputs:
         return
     scheme = make("t5", shape_of(p, causal=not p["bidirectional"]), **options)
-    put(scheme.table, given["table"])
+    put(scheme.table, inputs["table"])
     query = [i + p["query_offset"] for i in range(p["query_length"])]
     # The reference gives a value for later keys too, so nothing is masked here.
     positions = at(query, list(range(p["key_length"])), causal=False)
@@ -163,11 +163,11 @@ def test_t5(case: Any) -> None:
 
 @cases("kerple")
 def test_kerple(case: Any) -> None:
-    p, given = case["params"], case["inputs"]
+    p, inputs = case["params"], case["inputs"]
     scheme = make(f"kerple_{p['kind']}", shape_of(p))
-    put(scheme.layers[0].r1, given["r1"])
-    put(scheme.layers[0].r2, given["r2"])
-    positions = at(given["query_positions"], given["key_positions"])
+    put(scheme.layers[0].r1, inputs["r1"])
+    put(scheme.layers[0].r2, inputs["r2"])
+    positions = at(inputs["query_positions"], inputs["key_positions"])
     positions.shared = scheme.prepare(positions, torch.float64)
     nothing = torch.zeros(0)
     agree(
@@ -178,15 +178,15 @@ def test_kerple(case: Any) -> None:
 @cases("fire")
 @pytest.mark.parametrize("name", ["fire", "fire_shared"])
 def test_fire(case: Any, name: str) -> None:
-    p, given = case["params"], case["inputs"]
+    p, inputs = case["params"], case["inputs"]
     options = {"hidden": p["width"], "c": float(p["c"]), "threshold": float(p["threshold"])}
     scheme = make(name, shape_of(p), **options)
     network = scheme.layers[0] if name == "fire" else scheme.network
     for key in ("hidden_weight", "hidden_bias", "output_weight", "output_bias"):
-        put(getattr(network, key), given[key])
+        put(getattr(network, key), inputs[key])
     put(network.c, p["c"])
     put(network.threshold_factor, 1)
-    positions = at(given["query_positions"], given["key_positions"])
+    positions = at(inputs["query_positions"], inputs["key_positions"])
     distance = positions.distance().clamp(min=0).double()
     z = network.normalised(distance, positions.query.double())
     agree(z, case["expected"]["normalised_distance"], case["atol"])
@@ -199,29 +199,29 @@ def test_fire(case: Any, name: str) -> None:
 @cases("shaw")
 def test_shaw(case: Any) -> None:
     """Relative values are not built (see the docstring), so outputs with them are not compared."""
-    p, given = case["params"], case["inputs"]
+    p, inputs = case["params"], case["inputs"]
     scheme = make("shaw", shape_of(p, causal=p["causal"]), max_distance=p["max_distance"])
-    put(scheme.layers[0].weight, given["relative_keys"])
-    q, k, v = (array(given[key]) for key in ("query", "key", "value"))
+    put(scheme.layers[0].weight, inputs["relative_keys"])
+    q, k, v = (array(inputs[key]) for key in ("query", "key", "value"))
     query = [i + p["query_offset"] for i in range(q.shape[1])]
     positions = at(query, list(range(k.shape[1])), p["causal"])
     got = scores(scheme, q, k, positions)
     agree(got, case["expected"]["scores"], case["atol"])
-    if "relative_values" not in given:
+    if "relative_values" not in inputs:
         weights = positions.masked(got).softmax(-1)
         agree(weights @ v, case["expected"]["output"], case["atol"])
 
 
 @cases("transformer_xl")
 def test_transformer_xl(case: Any) -> None:
-    p, given = case["params"], case["inputs"]
+    p, inputs = case["params"], case["inputs"]
     scheme = make("transformer_xl", Shape(p["model_dim"], 1, p["heads"], 64, 11, p["causal"]))
     assert scheme.shape.head_width == p["dim"]
     # In a model width = heads · head width; one case has other shapes, so parameters are put in.
-    scheme.content_bias = nn.Parameter(array(given["content_bias"]))
-    scheme.position_bias = nn.Parameter(array(given["position_bias"]))
-    scheme.layers[0].weight = nn.Parameter(array(given["relative_weight"]))
-    q, k = array(given["query"]), array(given["key"])
+    scheme.content_bias = nn.Parameter(array(inputs["content_bias"]))
+    scheme.position_bias = nn.Parameter(array(inputs["position_bias"]))
+    scheme.layers[0].weight = nn.Parameter(array(inputs["relative_weight"]))
+    q, k = array(inputs["query"]), array(inputs["key"])
     query = [i + p["memory"] for i in range(q.shape[1])]
     got = scores(scheme, q, k, at(query, list(range(k.shape[1])), p["causal"]))
     agree(got, case["expected"]["scores"], case["atol"])
@@ -229,7 +229,7 @@ def test_transformer_xl(case: Any) -> None:
 
 @cases("deberta")
 def test_deberta(case: Any) -> None:
-    p, given, expected = case["params"], case["inputs"], case["expected"]
+    p, inputs, expected = case["params"], case["inputs"], case["expected"]
     shape = shape_of(p, causal=False)
     scheme = make(
         "deberta",
@@ -240,13 +240,13 @@ def test_deberta(case: Any) -> None:
         share_projections=True,
     )
     if "whole_module" in p:
-        got, output = whole_deberta(scheme, given, shape)
+        got, output = whole_deberta(scheme, inputs, shape)
         agree(output, expected["output"], case["atol"])
     else:
         for term, key in (("c2p", "relative_key"), ("p2c", "relative_query")):
             if term in p["terms"]:
-                lay_rows(scheme, term, array(given[key]))
-        q, k = array(given["query"]), array(given["key"])
+                lay_rows(scheme, term, array(inputs[key]))
+        q, k = array(inputs["query"]), array(inputs["key"])
         query = [i + p["query_offset"] for i in range(q.shape[1])]
         got = scores(scheme, q, k, at(query, list(range(k.shape[1])), causal=False))
     agree(got, expected["scores"], case["atol"])
@@ -265,15 +265,15 @@ def lay_rows(scheme: Any, term: str, rows: torch.Tensor) -> None:
     scheme.maps[0][term] = linear
 
 
-def whole_deberta(scheme: Any, given: Any, shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
+def whole_deberta(scheme: Any, inputs: Any, shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
     """Scores and the mixed values of attention with the case's weights."""
 
     def loaded(linear: nn.Linear, name: str) -> nn.Linear:
-        put(linear.weight, given[f"{name}_weight"])
-        put(linear.bias, given[f"{name}_bias"])
+        put(linear.weight, inputs[f"{name}_weight"])
+        put(linear.bias, inputs[f"{name}_bias"])
         return linear
 
-    width, hidden = shape.width, array(given["hidden"])
+    width, hidden = shape.width, array(inputs["hidden"])
     attention = Attention(shape, 0, Maps(bias=True)).double()
     for name in ("query", "key", "value"):
         loaded(getattr(attention, name), name)
@@ -281,7 +281,7 @@ def whole_deberta(scheme: Any, given: Any, shape: Shape) -> tuple[torch.Tensor, 
     attention.output.bias.data.zero_()
     query_map, key_map = (nn.Linear(width, width, dtype=torch.float64) for _ in range(2))
     scheme.bind(0, loaded(query_map, "relative_query"), loaded(key_map, "relative_key"))
-    put(scheme.table.weight, given["relative_table"])
+    put(scheme.table.weight, inputs["relative_table"])
     positions = at(list(range(len(hidden))), list(range(len(hidden))), causal=False)
     heads = [attention._heads(m(hidden[None]))[0] for m in (attention.query, attention.key)]
     got = scores(scheme, *heads, positions)
@@ -290,12 +290,12 @@ def whole_deberta(scheme: Any, given: Any, shape: Shape) -> tuple[torch.Tensor, 
 
 @cases("cope")
 def test_cope(case: Any) -> None:
-    p, given, expected = case["params"], case["inputs"], case["expected"]
+    p, inputs, expected = case["params"], case["inputs"], case["expected"]
     scheme = make(
         "cope", shape_of(p), positions=p["max_positions"], gate_scale=float(p["gate_scale"])
     )
-    put(scheme.layers[0], given["position_embeddings"])
-    q, k = array(given["query"]), array(given["key"])
+    put(scheme.layers[0], inputs["position_embeddings"])
+    q, k = array(inputs["query"]), array(inputs["key"])
     length = list(range(q.shape[1]))
     positions = at(length, length)
     agree(scores(scheme, q, k, positions), expected["scores"], case["atol"])
@@ -307,14 +307,14 @@ def test_cope(case: Any) -> None:
 
 @cases("forgetting")
 def test_forgetting(case: Any) -> None:
-    p, given, expected = case["params"], case["inputs"], case["expected"]
+    p, inputs, expected = case["params"], case["inputs"], case["expected"]
     scheme = make("forgetting", shape_of(p))
     # Here width = heads · head width always; a gate may read inputs of another width.
-    scheme.layers[0].weight = nn.Parameter(array(given["gate_weight"]))
-    put(scheme.biases[0], given["gate_bias"])
-    q, k, v = (array(given[key]) for key in ("query", "key", "value"))
+    scheme.layers[0].weight = nn.Parameter(array(inputs["gate_weight"]))
+    put(scheme.biases[0], inputs["gate_bias"])
+    q, k, v = (array(inputs[key]) for key in ("query", "key", "value"))
     length = list(range(q.shape[1]))
-    positions, x = at(length, length), array(given["hidden"])
+    positions, x = at(length, length), array(inputs["hidden"])
     got = scores(scheme, q, k, positions, x)
     agree(got, expected["scores"], case["atol"])
     agree(scheme.bias(q[None], k[None], x[None], positions, 0)[0], expected["bias"], case["atol"])

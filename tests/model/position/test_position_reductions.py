@@ -36,8 +36,8 @@ TEXT = tokens(2, 30)
 
 def same(one: tuple[str, dict[str, Any]], other: tuple[str, dict[str, Any]], **shape: Any) -> None:
     """Two choices give one function."""
-    made = replace(SHAPE, **shape)
-    first, second = (model_of(name, made, **options)(TEXT) for name, options in (one, other))
+    reshaped = replace(SHAPE, **shape)
+    first, second = (model_of(name, reshaped, **options)(TEXT) for name, options in (one, other))
     torch.testing.assert_close(first, second, atol=1e-10, rtol=0)
 
 
@@ -84,9 +84,11 @@ def test_layouts_of_rope_are_one_up_to_a_permutation() -> None:
     shape = replace(SHAPE, width=8, heads=1)
     q, k = torch.randn(2, 1, 5, 8, dtype=torch.float64)
     steps = at(list(range(5)), list(range(5)))
-    one = scores(make("rope", shape, layout="interleaved"), q, k, steps)
-    other = scores(make("rope", shape, layout="half_split"), q[..., order], k[..., order], steps)
-    torch.testing.assert_close(one, other)
+    interleaved = scores(make("rope", shape, layout="interleaved"), q, k, steps)
+    half_split = scores(
+        make("rope", shape, layout="half_split"), q[..., order], k[..., order], steps
+    )
+    torch.testing.assert_close(interleaved, half_split)
 
 
 def test_the_briefs_rotations() -> None:
@@ -150,9 +152,9 @@ def test_kerple_power_of_one_is_alibi() -> None:
     steps = at(list(range(9)), list(range(9)))
     alibi = make("alibi", replace(SHAPE, heads=4)).prepare(steps, torch.float64)
     slopes, distance = array(alibi_slopes(4)), steps.distance().abs().double()
-    seen = steps.distance() >= 0
+    visible = steps.distance() >= 0
     kerple = kerple_power(slopes, torch.ones(4, dtype=torch.float64), distance)
-    torch.testing.assert_close(kerple[:, seen], alibi[:, seen])
+    torch.testing.assert_close(kerple[:, visible], alibi[:, visible])
 
 
 def test_kerple_numbers_and_bounds() -> None:
@@ -241,19 +243,19 @@ def test_shaw_within_its_reach_is_a_full_table() -> None:
 def test_the_shift_and_the_gather_find_the_same(causal: bool, by_key: bool, queries: int) -> None:
     key = torch.arange(6)
     steps = Positions(key[6 - queries :], key, None, causal)
-    found = look_up(steps, lambda distance: distance, by_key=by_key)
-    assert found.index is None
-    products = found.rows.double().expand(1, 1, 6 if by_key else queries, -1)
-    picked = found.pick(products)[0, 0]
+    shifted = look_up(steps, lambda distance: distance, by_key=by_key)
+    assert shifted.index is None
+    products = shifted.rows.double().expand(1, 1, 6 if by_key else queries, -1)
+    picked = shifted.pick(products)[0, 0]
     picked = picked.T if by_key else picked
-    seen = causal_square(queries, 6, key.device) if causal else torch.ones(queries, 6).bool()
-    assert torch.equal(picked[seen], steps.distance()[seen].double())
+    visible = causal_square(queries, 6, key.device) if causal else torch.ones(queries, 6).bool()
+    assert torch.equal(picked[visible], steps.distance()[visible].double())
     spread = Positions(2 * steps.query, 2 * key, None, causal)
     gathered = look_up(spread, lambda distance: distance, by_key=by_key)
     assert gathered.index is not None
     picked = gathered.pick(gathered.rows.double().expand(1, 1, 6 if by_key else queries, -1))[0, 0]
     picked = picked.T if by_key else picked
-    assert torch.equal(picked[seen], spread.distance()[seen].double())
+    assert torch.equal(picked[visible], spread.distance()[visible].double())
 
 
 def test_fire_numbers_and_reach() -> None:
