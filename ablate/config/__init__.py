@@ -1,1 +1,1 @@
-"""Settings: schema, catalogue, composition, identity, mistakes. Imports shell and errors."""
+"""Settings: their schema, catalogue, composition, identity and the one printer of a value."""

@@ -69,8 +69,8 @@ def read_choice(group: str, path: Path) -> Choice:
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise UserError(f"{path}: must hold KEY: VALUE lines, one of them _target_: module.Class")
-    found = re.findall(r"^# ?(.*)$", text, flags=re.MULTILINE)
-    comments = [comment for comment in found if not comment.startswith("@package")]
+    lines = re.findall(r"^# ?(.*)$", text, flags=re.MULTILINE)
+    comments = [line for line in lines if not line.startswith("@package")]
     heading = [p.strip() for p in re.split(r" \|(?: |$)", comments[0] if comments else "")]
     facts: dict[str, str] = {}
     option_help = dict(re.findall(r"^(\w+):.*\S +# (.*)$", text, flags=re.MULTILINE))
@@ -80,10 +80,10 @@ def read_choice(group: str, path: Path) -> Choice:
         elif match := re.match(r"(\w+): (.*)", comment):
             facts[match[1]] = match[2]
     options = {k: v for k, v in content.items() if k not in ("_target_", "defaults")}
-    taken = [e for e in content.get("defaults") or [] if isinstance(e, dict)]
+    entries = [entry for entry in content.get("defaults") or [] if isinstance(entry, dict)]
     mark = "override /"  # as presets choose from groups
-    chosen = {k[len(mark) :]: v for e in taken for k, v in e.items() if k.startswith(mark)}
-    options = {**chosen, **options}
+    choices = {k[len(mark) :]: v for e in entries for k, v in e.items() if k.startswith(mark)}
+    options = {**choices, **options}
     summary, formula, paper = (*heading, "", "", "")[:3]
     return Choice(group, path.stem, path, summary, formula, paper, facts, options, option_help)
 
@@ -101,8 +101,8 @@ class Catalogue:
 
     def names(self, group: str) -> list[str]:
         """Names of a group's choices, sorted."""
-        found = {p.stem for folder in self.folders for p in (folder / group).glob("*.yaml")}
-        return sorted(found)
+        files = (path for folder in self.folders for path in (folder / group).glob("*.yaml"))
+        return sorted({path.stem for path in files})
 
     def path(self, group: str, name: str) -> Path | None:
         """The file of a choice."""
@@ -141,10 +141,10 @@ def nearest(word: str, names: Iterable[str]) -> str:
     (' Did you mean rope?', ' Did you mean pre?')
     """
     known = list(names)
-    begun = [n for n in known if word.startswith(n) or n.startswith(word)] if word else []
+    beginnings = [n for n in known if word.startswith(n) or n.startswith(word)] if word else []
     close = (
         difflib.get_close_matches(word, known, n=1, cutoff=0.85)
-        or begun
+        or beginnings
         or difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     )
     return f" Did you mean {max(close, key=len)}?" if close else ""

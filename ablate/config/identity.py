@@ -52,14 +52,15 @@ class Chosen:
 
 def chosen_in(composed: DictConfig) -> Chosen:
     """The choices of a composed config that still holds its `hydra` node."""
-    found = composed.hydra.runtime.choices
+    names = composed.hydra.runtime.choices
+    nested = {
+        key.split("@", 1)[1]: str(name)  # of pos@pos.inner=alibi
+        for key, name in names.items()
+        if "@" in key
+    }
     return Chosen(
-        choices={g: str(found[g]) for g in COMPONENTS if g in found},
-        nested={
-            key.split("@", 1)[1]: str(value)
-            for key, value in found.items()
-            if "@" in key and key.split("@", 1)[1].split(".")[0] in COMPONENTS
-        },
+        choices={group: str(names[group]) for group in COMPONENTS if group in names},
+        nested={key: name for key, name in nested.items() if key.split(".")[0] in COMPONENTS},
     )
 
 
@@ -75,46 +76,45 @@ def named(config: Mapping[str, Any], chosen: Chosen, catalogue: Catalogue) -> Id
     A name lists position, norm, depth, whatever differs from the defaults and the seed; the hash
     is over all keys that change the outcome, and over no path, device or verbosity.
     """
-    kept = {k: v for k, v in config.items() if k not in NOT_IDENTITY}
-    seedless = {k: v for k, v in kept.items() if k != "seed"}
-    parts = name_parts(kept, chosen.choices, chosen.nested, catalogue)
+    identifying = {k: v for k, v in config.items() if k not in NOT_IDENTITY}
+    seedless = {k: v for k, v in identifying.items() if k != "seed"}
+    parts = name_parts(identifying, chosen, catalogue)
     readable = ",".join(f"{k}={v}" for k, v in parts.items() if k != "seed")
     readable = shortened(readable, 180)
-    what = {"choices": chosen.choices, "nested": chosen.nested}
-    digest = content_hash({**what, "config": kept})
-    arm_digest = content_hash({**what, "config": seedless})
+    names = {"choices": chosen.choices, "nested": chosen.nested}
+    digest = content_hash({**names, "config": identifying})
+    arm_digest = content_hash({**names, "config": seedless})
     return Identity(
-        name=f"{readable},seed={kept['seed']}-{digest}",
+        name=f"{readable},seed={config['seed']}-{digest}",
         arm=f"{readable}-{arm_digest}",
         choices=chosen.choices,
     )
 
 
-def name_parts(
-    config: Mapping[str, Any],
-    choices: Mapping[str, str],
-    nested: Mapping[str, str],
-    catalogue: Catalogue,
-) -> dict[str, str]:
+def name_parts(config: Mapping[str, Any], chosen: Chosen, catalogue: Catalogue) -> dict[str, str]:
     """Key → value of what a name shows, in the order of configs/run.yaml."""
     defaults, default_choices = catalogue.defaults(), catalogue.default_choices()
     parts: dict[str, Any] = {}
-    for group, name in choices.items():
+    for group, name in chosen.choices.items():
         if group in ALWAYS_NAMED or name != default_choices.get(group):
             parts[group] = name
-        parts |= {key: inner for key, inner in nested.items() if key.split(".")[0] == group}
+        parts |= {key: inner for key, inner in chosen.nested.items() if key.split(".")[0] == group}
         choice = catalogue.choice(group, name)
-        usual = choice.options if choice else {}
-        for key, value in config[group].items():
-            inner = f"{group}.{key}" in nested
-            if key != "_target_" and not inner and value != usual.get(key):
-                parts[f"{group}.{key}"] = value
-    flat, usual = flatten({k: v for k, v in config.items() if k not in choices}), flatten(defaults)
-    for key, value in flat.items():
-        if key in ALWAYS_NAMED or value != usual.get(key):
+        usual_options = choice.options if choice else {}
+        for option, value in config[group].items():
+            key = f"{group}.{option}"
+            if (
+                option != "_target_"
+                and key not in chosen.nested
+                and value != usual_options.get(option)
+            ):
+                parts[key] = value
+    usual_values = flatten(defaults)
+    for key, value in flatten({k: v for k, v in config.items() if k not in chosen.choices}).items():
+        if key in ALWAYS_NAMED or value != usual_values.get(key):
             parts[key] = value
-    first = {k: parts[k] for k in ALWAYS_NAMED if k in parts and k != "seed"}
-    return {k: safe(v) for k, v in {**first, **parts}.items()}
+    core = {k: parts[k] for k in ALWAYS_NAMED if k in parts and k != "seed"}
+    return {k: safe(v) for k, v in {**core, **parts}.items()}
 
 
 def shortened(text: str, limit: int) -> str:

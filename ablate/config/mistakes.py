@@ -14,7 +14,6 @@ TYPE_WORDS = {
     "String": "a word",
 }
 
-
 EXTRAS = (
     "pip install 'ablate[slurm]' brings submitit_slurm and submitit_local, 'ablate[ray]' brings ray"
     " and what ray_cluster needs"
@@ -57,21 +56,22 @@ class Mistakes:
             r"override '?([\w.@/]+)'?", text
         )
         key = key_match[1] if key_match else ""
-        given = next((o for o in job if o.lstrip("+").split("=")[0] == key), key)
+        typed = next((o for o in job if o.lstrip("+").split("=")[0] == key), key)
         if match := re.search(r"could not be converted to (\w+)", text):
-            return f"{given}: must be {TYPE_WORDS.get(match[1], match[1])}"
+            return f"{typed}: must be {TYPE_WORDS.get(match[1], match[1])}"
         if "is not a valid bool" in text:
-            return f"{given}: must be true or false"
+            return f"{typed}: must be true or false"
         if "to ListConfig" in text or "Invalid value assigned" in text:
-            return f"{given}: must be a list, for example [0.5,1,2]"
+            return f"{typed}: must be a list, for example [0.5,1,2]"
         if "is not Optional" in text:
-            return f"{given}: null is not allowed here"
+            return f"{typed}: null is not allowed here"
         if "not in struct" in text or "not in '" in text:
             return self._unknown_option(key, job)
         first = text.strip().split("\n")[0]
-        return f"{given}: {first}" if given and given not in first else first
+        return f"{typed}: {first}" if typed and typed not in first else first
 
     def _unknown_option(self, key: str, job: Sequence[str]) -> str:
+        """What to say of an option that the chosen file of its group lacks."""
         group, _, option = key.partition(".")
         chosen = next(
             (o.split("=", 1)[1] for o in reversed(job) if o.split("=")[0] == group),

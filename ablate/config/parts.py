@@ -1,4 +1,4 @@
-"""From a choice's YAML to its class with the options bound; a mistake is told in a line."""
+"""From a choice's YAML to its class with the options bound; mistakes raise UserError."""
 
 import collections.abc
 import functools
@@ -26,6 +26,7 @@ def part(config: Config, group: str) -> Callable[..., Any]:
 
 
 def _part(choice: Mapping[str, Any], key: str) -> Callable[..., Any]:
+    """The class of a choice at `key`, and those of the choices among its options."""
     if "_target_" not in choice:
         raise PartError(key, "its file names no class; it needs a line _target_: module.Class")
     name = choice["_target_"]
@@ -107,7 +108,7 @@ def fits(value: Any, hint: Any) -> bool:
     if hint is Any or origin is collections.abc.Callable:
         return True
     if origin in (types.UnionType, typing.Union):
-        return any(fits(value, one) for one in typing.get_args(hint))
+        return any(fits(value, member) for member in typing.get_args(hint))
     if origin is typing.Literal:
         return value in typing.get_args(hint)
     if hint is float:
@@ -128,7 +129,7 @@ def in_words(hint: Any) -> str:
     """
     words = {int: "a whole number", float: "a finite number", bool: "true or false", str: "a word"}
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
-        return " or ".join(in_words(one) for one in typing.get_args(hint))
+        return " or ".join(map(in_words, typing.get_args(hint)))
     if typing.get_origin(hint) is typing.Literal:
         return f"one of {', '.join(map(str, typing.get_args(hint)))}"
     if hint in (None, type(None)):
