@@ -14,20 +14,18 @@ from hydra._internal.utils import create_config_search_path
 from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ablate.config.bases import Bases
-from ablate.config.catalogue import COMPONENTS, Catalogue, config_folder, nearest
+from ablate.config.catalogue import Catalogue, config_folder
 from ablate.config.identity import Identity, identify, named
 from ablate.config.mistakes import Mistakes
+from ablate.config.overrides import Overrides
 from ablate.config.schema import RunConfig, check_ranges, plain, resolved, unresolved
 from ablate.errors import UserError
-
-OWN_CHOICE = " A choice of your own needs --config-dir DIR, with DIR/{group}/{name}.yaml in it."
 
 
 def register() -> None:
@@ -36,21 +34,6 @@ def register() -> None:
     OmegaConf.register_new_resolver(
         "run_name", lambda *, _root_: identify(_root_, plain(_root_)).name, replace=True
     )
-
-
-def check_values(override: Override) -> None:
-    """Raise UserError for a sweep whose values cannot be listed, or that has none."""
-    if not override.is_sweep_override():
-        return
-    try:
-        count = sum(1 for _ in override.sweep_iterator())
-    except (HydraException, ValueError) as error:
-        key = override.key_or_group
-        raise UserError(
-            f"{override.input_line}: a sweep needs its values, as in {key}=A,B or {key}=range(0,3)"
-        ) from error
-    if count == 0:
-        raise UserError(f"{override.input_line}: no value lies in this range")
 
 
 def hydra_settings(
@@ -95,8 +78,7 @@ class Composer:
         register()
         self.mistakes = Mistakes(self.catalogue)
         self._bases = Bases(self.folders)
-        self._parser = OverridesParser.create()
-        self._read: dict[str, Override] = {}
+        self._overrides = Overrides(self.catalogue, self.mistakes)
 
     def jobs(self, overrides: Sequence[str], *, sweep: bool) -> list[list[str]]:
         """The overrides of every run that the command asks for, one list a run.
@@ -104,13 +86,12 @@ class Composer:
         Raises UserError for a misspelt group, choice or key, and for a list of values where no
         sweep was asked for.
         """
-        parsed = [self._parse(text) for text in overrides]
+        parsed = [self._overrides.read(text) for text in overrides]
         keys = [override.get_key_element() for override in parsed]
-        if twice := [key for key in keys if keys.count(key) > 1]:
-            raise UserError(f"{twice[0]} is given twice; of several values write {twice[0]}=A,B -m")
+        if repeated := next((key for key in keys if keys.count(key) > 1), None):
+            raise UserError(f"{repeated} is given twice; of several values write {repeated}=A,B -m")
         for override in parsed:
-            check_values(override)
-            self._check_names(override)
+            self._overrides.check(override)
         swept = [o for o in parsed if o.is_sweep_override()]
         if swept and not sweep:
             raise UserError(
@@ -137,7 +118,7 @@ class Composer:
 
     def whole(self, job: Sequence[str], *, of_many: bool = False) -> Composition:
         """Compose one run, perhaps one of many, with what Hydra writes down of it."""
-        parsed = [self._parse(text) for text in job]
+        parsed = [self._overrides.read(text) for text in job]
         try:
             base = self._bases.of([o for o in parsed if not self._bases.is_value(o)])
             composed = base.with_values([o for o in parsed if self._bases.is_value(o)])
@@ -153,78 +134,3 @@ class Composer:
             "overrides": list(job),
         }
         return Composition(config, named(config, base.chosen, self.catalogue), files)
-
-    def _parse(self, text: str) -> Override:
-        if text not in self._read:
-            self._read[text] = self._parse_anew(text)
-        return self._read[text]
-
-    def _parse_anew(self, text: str) -> Override:
-        bare = text.lstrip("+~")
-        if "=" not in text and not text.startswith("~"):
-            names = self.catalogue.names(bare)
-            if names:
-                raise UserError(f"{text}: write {bare}=CHOICE; choices are {', '.join(names)}")
-            if bare in ("run", "report", "list", "board", "check"):
-                raise UserError(f"{text}: one command at a time; the rest must be KEY=VALUE")
-            raise UserError(f"{text}: write it as KEY=VALUE, for example depth=24")
-        try:
-            return self._parser.parse_override(text)
-        except HydraException as error:
-            key, _, value = bare.partition("=")
-            if "=" in value:
-                raise UserError(
-                    f"{text}: two = in one word; put a space between KEY=VALUE pairs, and quotes "
-                    f"around a value that holds one: {key}='\"...\"'"
-                ) from error
-            if value.endswith(","):
-                raise UserError(
-                    f"{text}: ends in a comma; write values without spaces between them: {key}=A,B"
-                ) from error
-            raise UserError(
-                f"{text}: cannot be read; put quotes around a value with spaces or special signs: "
-                f"{key}='\"...\"'"
-            ) from error
-
-    def _check_names(self, override: Override) -> None:
-        key = override.key_or_group
-        if key in ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir"):
-            # Two runs would share a folder, and no later command would find them.
-            raise UserError(f"{key}: a run's folder is OUTPUTS/STUDY/NAME; set outputs= or study=")
-        if key.startswith("hydra.sweeper.params"):
-            raise UserError(
-                f"{key}: write what is swept as keys of its own, KEY=A,B, or for a sweeper that "
-                "chooses KEY='interval(A,B)'"
-            )
-        if key.startswith("hydra"):
-            return
-        if override.is_delete():
-            raise UserError(f"{override.input_line}: no key can be removed from a run")
-        if key in COMPONENTS or self.catalogue.names(key):
-            self._check_choice(override)
-        elif "/" not in key:
-            if key.split(".")[0] not in COMPONENTS and key not in self.mistakes.known_keys():
-                raise UserError(f"{key}: there is no such key.{self.mistakes.suggest(key)}")
-        else:
-            groups = self.catalogue.groups()
-            raise UserError(f"{key}: there is no such group.{nearest(key, groups)}")
-        if override.is_add() or override.is_force_add():
-            raise UserError(
-                f"{override.input_line}: keys are set, not added; write it without the +"
-            )
-
-    def _check_choice(self, override: Override) -> None:
-        group = override.key_or_group
-        names = self.catalogue.names(group)
-        values = (
-            list(override.sweep_string_iterator())
-            if override.is_discrete_sweep()
-            else [override.get_value_element_as_str()]
-        )
-        for value in values:
-            name = value.strip("'\"")
-            if name not in names:
-                raise UserError(
-                    f"{group}={name}: no such choice; choices are {', '.join(names)}."
-                    f"{nearest(name, names) or OWN_CHOICE.format(group=group, name=name or 'NAME')}"
-                )

@@ -56,3 +56,9 @@ def test_a_value_that_a_flag_cannot_have_is_told_in_a_line(
     assert err.startswith("ablate: ")
     assert told in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_is_no_setting(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", verb]) == 2
+    assert f"{verb}: one command at a time" in capsys.readouterr().err

@@ -1,0 +1,117 @@
+"""The words of a command line as Hydra reads them, checked against what there is."""
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+
+from ablate.config.catalogue import COMPONENTS, Catalogue, nearest
+from ablate.config.mistakes import Mistakes
+from ablate.errors import UserError
+
+VERBS = ("run", "check", "report", "diff", "list", "board", "evaluate", "sample")
+OWN_CHOICE = " A choice of your own needs --config-dir DIR, with DIR/{group}/{name}.yaml in it."
+
+
+def check_sweep(override: Override) -> None:
+    """Raise UserError for a sweep whose values cannot be listed, or that has none."""
+    if not override.is_sweep_override():
+        return
+    try:
+        count = sum(1 for _ in override.sweep_iterator())
+    except (HydraException, ValueError) as error:
+        key = override.key_or_group
+        raise UserError(
+            f"{override.input_line}: a sweep needs its values, as in {key}=A,B or {key}=range(0,3)"
+        ) from error
+    if count == 0:
+        raise UserError(f"{override.input_line}: no value lies in this range")
+
+
+class Overrides:
+    """Reads and checks overrides; each text is read once."""
+
+    def __init__(self, catalogue: Catalogue, mistakes: Mistakes) -> None:
+        self._catalogue, self._mistakes = catalogue, mistakes
+        self._parser = OverridesParser.create()
+        self._known: dict[str, Override] = {}
+
+    def read(self, text: str) -> Override:
+        """A word of a command line; raises UserError for one that cannot be read."""
+        if text not in self._known:
+            self._known[text] = self._read_anew(text)
+        return self._known[text]
+
+    def check(self, override: Override) -> None:
+        """Raise UserError for a key, group or choice that is not there, and for a useless sweep."""
+        check_sweep(override)
+        self._check_key(override)
+
+    def _read_anew(self, text: str) -> Override:
+        bare = text.lstrip("+~")
+        if "=" not in text and not text.startswith("~"):
+            names = self._catalogue.names(bare)
+            if names:
+                raise UserError(f"{text}: write {bare}=CHOICE; choices are {', '.join(names)}")
+            if bare in VERBS:
+                raise UserError(f"{text}: one command at a time; the rest must be KEY=VALUE")
+            raise UserError(f"{text}: write it as KEY=VALUE, for example depth=24")
+        try:
+            return self._parser.parse_override(text)
+        except HydraException as error:
+            key, _, value = bare.partition("=")
+            if "=" in value:
+                raise UserError(
+                    f"{text}: two = in one word; put a space between KEY=VALUE pairs, and quotes "
+                    f"around a value that holds one: {key}='\"...\"'"
+                ) from error
+            if value.endswith(","):
+                raise UserError(
+                    f"{text}: ends in a comma; write values without spaces between them: {key}=A,B"
+                ) from error
+            raise UserError(
+                f"{text}: cannot be read; put quotes around a value with spaces or special signs: "
+                f"{key}='\"...\"'"
+            ) from error
+
+    def _check_key(self, override: Override) -> None:
+        key = override.key_or_group
+        if key in ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir"):
+            # Two runs would share a folder, and no later command would find them.
+            raise UserError(f"{key}: a run's folder is OUTPUTS/STUDY/NAME; set outputs= or study=")
+        if key.startswith("hydra.sweeper.params"):
+            raise UserError(
+                f"{key}: write what is swept as keys of its own, KEY=A,B, or for a sweeper that "
+                "chooses KEY='interval(A,B)'"
+            )
+        if key.startswith("hydra"):
+            return
+        if override.is_delete():
+            raise UserError(f"{override.input_line}: no key can be removed from a run")
+        if key in COMPONENTS or self._catalogue.names(key):
+            self._check_choice(override)
+        elif "/" not in key:
+            if key.split(".")[0] not in COMPONENTS and key not in self._mistakes.known_keys():
+                raise UserError(f"{key}: there is no such key.{self._mistakes.suggest(key)}")
+        else:
+            groups = self._catalogue.groups()
+            raise UserError(f"{key}: there is no such group.{nearest(key, groups)}")
+        if override.is_add() or override.is_force_add():
+            raise UserError(
+                f"{override.input_line}: keys are set, not added; write it without the +"
+            )
+
+    def _check_choice(self, override: Override) -> None:
+        group = override.key_or_group
+        names = self._catalogue.names(group)
+        values = (
+            list(override.sweep_string_iterator())
+            if override.is_discrete_sweep()
+            else [override.get_value_element_as_str()]
+        )
+        for value in values:
+            name = value.strip("'\"")
+            if name not in names:
+                raise UserError(
+                    f"{group}={name}: no such choice; choices are {', '.join(names)}."
+                    f"{nearest(name, names) or OWN_CHOICE.format(group=group, name=name or 'NAME')}"
+                )
