@@ -38,7 +38,8 @@ def shared_verdict(fact: SharedVerdict, judge: Judge) -> Sentence:
         which = ", ".join(dict.fromkeys(" × ".join(one.factors) for one in fact.contrasts))
         claim = f"{len(fact.contrasts)} interactions ({which}) are {verdict} none"
     within = f", within ±{judge.margin:g}" if equal else ""
-    more = "" if equal else _still_open(fact.contrasts, judge)
+    is_open = first.verdict == "not distinguishable"
+    more = _still_open(fact.contrasts, judge) if is_open else ""
     lost = sum(any(one.diverged) for one in fact.contrasts)
     if lost:
         more += f"; in {lost} of these runs diverged, and differences are of those that did not"
