@@ -13,7 +13,7 @@ from ablate.diff.parting import FEWEST, Points, average, last_equal, parting
 from ablate.diff.side_by_side import Comparison, as_text
 from ablate.diff.sides import Number, Side, curves, find_side, numbers, settings_that_differ
 from ablate.errors import UserError
-from ablate.record.record import plain
+from ablate.record.disk import plain
 from ablate.shell.parser import Parser
 
 DESCRIPTION = """\

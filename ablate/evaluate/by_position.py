@@ -1,12 +1,13 @@
 """How well the longest windows are predicted at each position: a curve, and a bucket table."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from ablate.record.evaluated import PositionBuckets, PositionCurve
 
-def position_curve(nll: np.ndarray, correct: np.ndarray, bucket: int) -> dict[str, list[float]]:
+
+def position_curve(nll: np.ndarray, correct: np.ndarray, bucket: int) -> PositionCurve:
     """Means over windows and over `bucket` neighbouring positions, from [windows, context].
 
     `position` is the number of context tokens at the end of a bucket. Each bucket holds equally
@@ -14,14 +15,14 @@ def position_curve(nll: np.ndarray, correct: np.ndarray, bucket: int) -> dict[st
     """
     whole = nll.shape[1] // bucket * bucket
     shape = (nll.shape[0], whole // bucket, bucket)
-    return {
-        "position": list(range(bucket, whole + 1, bucket)),
-        "nll": nll[:, :whole].reshape(shape).mean(axis=(0, 2)).tolist(),
-        "accuracy": correct[:, :whole].reshape(shape).mean(axis=(0, 2)).tolist(),
-    }
+    return PositionCurve(
+        position=list(range(bucket, whole + 1, bucket)),
+        nll=nll[:, :whole].reshape(shape).mean(axis=(0, 2)).tolist(),
+        accuracy=correct[:, :whole].reshape(shape).mean(axis=(0, 2)).tolist(),
+    )
 
 
-def bucket_table(nll: np.ndarray, correct: np.ndarray, edges: Sequence[int]) -> dict[str, Any]:
+def bucket_table(nll: np.ndarray, correct: np.ndarray, edges: Sequence[int]) -> PositionBuckets:
     """Means over buckets of positions between neighbouring `edges`, from [windows, context].
 
     The first bucket begins at 0. Each has as many targets as the narrowest has, taken at evenly
@@ -37,13 +38,13 @@ def bucket_table(nll: np.ndarray, correct: np.ndarray, edges: Sequence[int]) -> 
             for chosen, end in zip(places, edges, strict=True)
         ]
 
-    return {
-        "from": starts,
-        "to": list(edges),
-        "targets": len(nll) * width,
-        "nll": means(nll),
-        "accuracy": means(correct),
-    }
+    return PositionBuckets(
+        from_=starts,
+        to=list(edges),
+        targets=len(nll) * width,
+        nll=means(nll),
+        accuracy=means(correct),
+    )
 
 
 def bucket_places(start: int, end: int, count: int) -> np.ndarray:

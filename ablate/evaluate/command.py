@@ -4,13 +4,14 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from ablate.errors import UserError
 from ablate.evaluate.finished import Finished, find_run, open_run
 from ablate.evaluate.trained import measure_trained
 from ablate.evaluate.wording import lines
-from ablate.record import record
+from ablate.record import disk
+from ablate.record.evaluated import EvaluatedText, Evaluation
+from ablate.record.fields import content_of
 from ablate.record.lock import Busy, hold, is_held
 from ablate.shell.parser import Parser
 from ablate.shell.terminal import show_json
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     found = measure(run, given.overrides)
     add(run.directory, found)
     if given.json:
-        show_json(found)
+        show_json(content_of(found))
     else:
         print("\n".join(lines(found, run.record)))
     return 0
@@ -67,18 +68,16 @@ def parser() -> Parser:
     return made
 
 
-def measure(run: Finished, overrides: Sequence[str]) -> dict[str, Any]:
+def measure(run: Finished, overrides: Sequence[str]) -> Evaluation:
     """The entry for the record: what its config asks to be measured."""
-    config, bench = run.config, run.bench
-    return {
-        "overrides": list(overrides),
-        "steps_done": run.steps,
-        "corpus": {"name": bench.task.source.name, "sha256": bench.task.source.sha256},
-        **measure_trained(
-            bench, config, lambda doing: print(doing, file=sys.stderr) if doing else None
-        ),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    source = run.bench.task.source
+    entry = measure_trained(
+        run.bench, run.config, lambda doing: print(doing, file=sys.stderr) if doing else None
+    )
+    entry.overrides, entry.steps_done = list(overrides), run.steps
+    entry.corpus = EvaluatedText(source.name, source.sha256)
+    entry.finished = datetime.now(UTC).isoformat(timespec="seconds")
+    return entry
 
 
 def refuse_training(overrides: Sequence[str]) -> None:
@@ -90,14 +89,14 @@ def refuse_training(overrides: Sequence[str]) -> None:
             raise UserError(f"{word}: the run is trained, and this cannot be changed now{hint}")
 
 
-def add(directory: Path, entry: dict[str, Any]) -> None:
+def add(directory: Path, entry: Evaluation) -> None:
     """Append an entry to the record's `evaluations`; raises UserError where a run has begun."""
     try:
         with hold(directory):
-            found, problem = record.read(directory)
+            found, problem = disk.read(directory)
             if found is None:
-                raise UserError(f"{directory / record.FILE}: {problem}")
-            entries = [*found.get("evaluations", []), entry]
-            record.write(directory, {**found, "evaluations": entries})
+                raise UserError(f"{directory / disk.FILE}: {problem}")
+            found.evaluations = [*found.evaluations, entry]
+            disk.write(directory, found)
     except Busy as error:
         raise UserError(f"{directory.name}: {error}; measure it again then") from error

@@ -9,7 +9,6 @@ mistake in the one is a first mistake in the other. Token accuracy is teacher-fo
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from ablate.evaluate.resampling import DRAWS, Groups, resample
 from ablate.evaluate.uncertainty import uncertainty
 from ablate.evaluate.windows import score_batch
 from ablate.model.transformer import Transformer
+from ablate.record.evaluated import Extrapolation
 
 EXAMPLES_SEED = 0
 
@@ -63,7 +63,7 @@ def exact_match(
     examples: int,
     batch_tokens: int,
     check: Callable[[str], None] = lambda doing: None,
-) -> dict[str, Any]:
+) -> Extrapolation:
     """Accuracy, exact match and nll of the task's examples at each multiple of the train length.
 
     Always guessing the most frequent answer token gives `accuracy_unigram`. `batch_tokens` bounds
@@ -87,26 +87,30 @@ def exact_match(
     answers = trained.targets[counted(trained)]
     unigram = float(np.bincount(answers).max() / len(answers))
     accuracy = found["accuracy"]
-    return {
-        "protocol": "exact-match",
-        "train_length": task.seq_len,
-        "lengths": lengths,
-        **found,
-        "retention": [
+    interval, flags = uncertainty(
+        {measure: draws(scores, lengths, measure, examples) for measure in MEASURES},
+        lengths,
+        task.seq_len,
+        over="examples",
+        groups=examples,
+        guess=guessing(trained, unigram),
+    )
+    return Extrapolation(
+        protocol="exact-match",
+        train_length=task.seq_len,
+        lengths=lengths,
+        accuracy=accuracy,
+        exact=found["exact"],
+        nll=found["nll"],
+        retention=[
             retention(value, accuracy[lengths.index(task.seq_len)], unigram) for value in accuracy
         ],
-        "accuracy_unigram": unigram,
-        "targets": len(answers),
-        "examples": examples,
-        **uncertainty(
-            {measure: draws(scores, lengths, measure, examples) for measure in MEASURES},
-            lengths,
-            task.seq_len,
-            over="examples",
-            groups=examples,
-            guess=guessing(trained, unigram),
-        ),
-    }
+        accuracy_unigram=unigram,
+        targets=len(answers),
+        examples=examples,
+        interval=interval,
+        flags=flags,
+    )
 
 
 def draws(

@@ -7,7 +7,6 @@ is scored on the hidden tokens among the last w, which are the same for every c 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from ablate.evaluate.resampling import DRAWS, Groups, group_windows, resample
 from ablate.evaluate.uncertainty import uncertainty
 from ablate.evaluate.windows import Check, Scores, Windows, score_windows
 from ablate.model.transformer import Transformer
+from ablate.record.evaluated import Extrapolation, PositionBuckets, PositionCurve
 
 MEASURES = ("accuracy", "nll")
 
@@ -66,7 +66,7 @@ def extrapolate(
     protocols: Sequence[str] = (),
     batch_tokens: int,
     check: Check = lambda doing: None,
-) -> dict[str, Any]:
+) -> Extrapolation:
     """Accuracy and nll of the fixed targets at each multiple of the train length.
 
     Guessing the most frequent training token gives `accuracy_unigram`. `protocols` are measured
@@ -95,27 +95,29 @@ def extrapolate(
     unigram = ends[min(ends)].share_of(int(corpus.counts.argmax()))
     groups = group_windows(layout.ends, corpus.validation_documents)
     every = bool(longest.scored.all()) and longest.finite
-    return {
-        "protocol": "fixed-target",
-        "train_length": seq_len,
-        "lengths": lengths,
-        "accuracy": accuracy,
-        "nll": nll,
-        "retention": [retention(a, accuracy[lengths.index(seq_len)], unigram) for a in accuracy],
-        "accuracy_unigram": unigram,
-        "targets": ends[max(ends)].count,
-        "curve": position_curve(longest.nll, longest.correct, width) if every else None,
-        "buckets": bucket_table(longest.nll, longest.correct, lengths) if every else None,
-        **uncertainty(
-            {measure: draws(ends, lengths, measure, groups) for measure in MEASURES},
-            lengths,
-            seq_len,
-            over=groups.over,
-            groups=groups.count,
-            guess={"accuracy": unigram},
-        ),
-        "protocols": beside,
-    }
+    interval, flags = uncertainty(
+        {measure: draws(ends, lengths, measure, groups) for measure in MEASURES},
+        lengths,
+        seq_len,
+        over=groups.over,
+        groups=groups.count,
+        guess={"accuracy": unigram},
+    )
+    return Extrapolation(
+        protocol="fixed-target",
+        train_length=seq_len,
+        lengths=lengths,
+        accuracy=accuracy,
+        nll=nll,
+        retention=[retention(a, accuracy[lengths.index(seq_len)], unigram) for a in accuracy],
+        accuracy_unigram=unigram,
+        targets=ends[max(ends)].count,
+        curve=position_curve(longest.nll, longest.correct, width) if every else PositionCurve(),
+        buckets=bucket_table(longest.nll, longest.correct, lengths) if every else PositionBuckets(),
+        interval=interval,
+        flags=flags,
+        protocols=beside,
+    )
 
 
 def score_lengths(

@@ -12,7 +12,8 @@ from ablate.build import Bench, build, build_corpus
 from ablate.config.catalogue import Catalogue, nearest
 from ablate.config.compose import Composer
 from ablate.errors import UserError
-from ablate.record import record
+from ablate.record import disk
+from ablate.record.record import Record
 from ablate.train import checkpoints
 
 
@@ -24,7 +25,7 @@ class Finished:
     """
 
     directory: Path
-    record: dict[str, Any]
+    record: Record
     config: dict[str, Any]
     bench: Bench
     steps: int
@@ -37,9 +38,9 @@ def find_run(word: str, outputs: Path) -> Path:
     Raises UserError where there is none or more than one.
     """
     given = Path(word)
-    if (given / record.FILE).is_file():
+    if (given / disk.FILE).is_file():
         return given
-    runs = sorted(path.parent for path in outputs.glob(f"*/*/{record.FILE}"))
+    runs = sorted(path.parent for path in outputs.glob(f"*/*/{disk.FILE}"))
     found = [run for run in runs if run.name.startswith(word) or run.name.endswith(f"-{word}")]
     if len(found) == 1:
         return found[0]
@@ -48,7 +49,7 @@ def find_run(word: str, outputs: Path) -> Path:
         more = f" and {len(found) - 4} more" if len(found) > 4 else ""
         raise UserError(f"{word}: {len(found)} runs are named so: {names}{more}; say which")
     hint = nearest(word, [run.name for run in runs])
-    raise UserError(f"{word}: no folder with a {record.FILE}, and no run in {outputs}/.{hint}")
+    raise UserError(f"{word}: no folder with a {disk.FILE}, and no run in {outputs}/.{hint}")
 
 
 def open_run(
@@ -60,9 +61,9 @@ def open_run(
     not fit what the overrides ask for.
     """
     directory = find_run(word, outputs)
-    found, problem = record.read(directory)
+    found, problem = disk.read(directory)
     if found is None:
-        raise UserError(f"{directory / record.FILE}: {problem}")
+        raise UserError(f"{directory / disk.FILE}: {problem}")
     state = checkpoints.load(directory)
     if state is None:
         raise UserError(f"{directory / checkpoints.NAME}: missing or damaged; run it again first")

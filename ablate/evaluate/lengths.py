@@ -9,11 +9,12 @@ from ablate.data.tasks import CorpusTask, Task
 from ablate.errors import UserError
 from ablate.evaluate.exact import exact_match
 from ablate.evaluate.extrapolation import extrapolate, window_layout
+from ablate.record.evaluated import Extrapolation
 
 
 def measure_lengths(
     bench: Bench, config: Mapping[str, Any], check: Callable[[str], None]
-) -> dict[str, Any]:
+) -> Extrapolation:
     """The `extrapolation` of a record; `check` is told what comes next and may raise to stop.
 
     A text is measured on the same targets at every context, a generated task on examples of every

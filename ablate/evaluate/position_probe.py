@@ -19,6 +19,7 @@ from ablate.data.tasks import Task
 from ablate.evaluate.regression import Fit, Samples, Splits, network, ridge
 from ablate.evaluate.windows import Check
 from ablate.model.transformer import Transformer
+from ablate.record.evaluated import PositionProbe, ProbeFit
 from ablate.train.batches import predict
 from ablate.train.instruments import tensors_in
 
@@ -49,38 +50,39 @@ class LayerStates:
 
 def probe_positions(
     model: Transformer, task: Task, check: Check = lambda doing: None
-) -> dict[str, Any] | None:
+) -> PositionProbe:
     """R² and mean absolute error in tokens by layer, of both probes and of their controls.
 
-    None where there are fewer than 8 held-out sequences; null at a layer without finite numbers.
+    Empty where there are fewer than 8 held-out sequences; None at a layer without finite numbers.
     """
     check("reading the states of every layer")
     states = read_states(model, task)
     if states is None:
-        return None
-    found: dict[str, Any] = {
-        "where": WHERE,
-        "length": task.seq_len,
-        "sequences": int(states.sequences.max()) + 1,
-        "mae_of_mean": (states.places - states.places.mean()).abs().mean().item(),
-    }
+        return PositionProbe()
     kinds: dict[str, tuple[Callable[[Splits], Fit], Tensor]] = {
         "ridge": (ridge, states.places),
         "ridge_control": (ridge, states.shuffled),
         "network": (network, states.places),
         "network_control": (network, states.shuffled),
     }
+    probes: dict[str, ProbeFit] = {}
     for name, (kind, labels) in kinds.items():
         fits: list[Fit | None] = []
         for layer, x in enumerate(states.layers):
             check("")
             finite = bool(x.isfinite().all())
             fits.append(kind(states.splits(layer, labels)) if finite else None)
-        found[name] = {
-            "r2": [fit and fit.r2 for fit in fits],
-            "mae": [fit and fit.mae for fit in fits],
-        }
-    return found
+        probes[name] = ProbeFit(
+            r2=[None if fit is None else fit.r2 for fit in fits],
+            mae=[None if fit is None else fit.mae for fit in fits],
+        )
+    return PositionProbe(
+        where=WHERE,
+        length=task.seq_len,
+        sequences=int(states.sequences.max()) + 1,
+        mae_of_mean=(states.places - states.places.mean()).abs().mean().item(),
+        **probes,
+    )
 
 
 @torch.no_grad()

@@ -10,13 +10,13 @@ for every c.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from ablate.data.tasks import CorpusTask
 from ablate.evaluate.windows import Check, Windows, score_windows
 from ablate.model.transformer import Transformer
+from ablate.record.evaluated import ProtocolResult
 
 Cut = Callable[[np.ndarray, int, int], Iterator[tuple[int, Windows]]]
 """From the first targets of stretches, their length and c to pairs of context and windows."""
@@ -31,7 +31,7 @@ def measure_protocols(
     windows: int,
     batch_tokens: int,
     check: Check,
-) -> dict[str, Any]:
+) -> dict[str, ProtocolResult]:
     """Accuracy and nll at each length by each named protocol; the model is in evaluation mode.
 
     There is one stretch of the longest length for every 32 `windows`. Values are null at a length
@@ -39,7 +39,7 @@ def measure_protocols(
     """
     total, limit = max(lengths), model.position.max_length
     starts = lay_stretches(len(task.corpus.validation), total, max(1, windows // 32))
-    found: dict[str, Any] = {}
+    found: dict[str, ProtocolResult] = {}
     for name in names:
         rows: list[tuple[float | None, float | None, int | None]] = []
         for length in lengths:
@@ -50,13 +50,9 @@ def measure_protocols(
             cuts = PROTOCOLS[name](starts, total, length)
             rows.append(score_cuts(model, task, cuts, batch_tokens, check))
         accuracy, nll, counts = zip(*rows, strict=True)
-        found[name] = {
-            "definition": DEFINITIONS[name],
-            "lengths": list(lengths),
-            "accuracy": list(accuracy),
-            "nll": list(nll),
-            "targets": list(counts),
-        }
+        found[name] = ProtocolResult(
+            DEFINITIONS[name], list(lengths), list(accuracy), list(nll), list(counts)
+        )
     return found
 
 

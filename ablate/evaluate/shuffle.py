@@ -6,8 +6,6 @@ at once, and the last target alone is scored. Either way the same targets are sc
 tokens in sight, in order and out of it. The end token of a generated task is no target here.
 """
 
-from typing import Any
-
 import numpy as np
 import torch
 
@@ -16,6 +14,7 @@ from ablate.data.tasks import IGNORED, Batch, Task
 from ablate.evaluate.resampling import DRAWS, Groups, interval, resample
 from ablate.evaluate.windows import Check, score_batch
 from ablate.model.transformer import Transformer
+from ablate.record.evaluated import Shuffle
 
 DEFINITIONS = {
     False: "all tokens of a sequence in another order, their targets along with them",
@@ -26,7 +25,7 @@ DEFINITIONS = {
 @torch.inference_mode()
 def measure_shuffle(
     model: Transformer, task: Task, batches: int, check: Check = lambda doing: None
-) -> dict[str, Any]:
+) -> Shuffle:
     """Loss in nats a target in order and shuffled, and their difference with a 95 % interval.
 
     The interval is over sequences, null for one alone. Values are null where numbers are not
@@ -49,17 +48,17 @@ def measure_shuffle(
     totals, targets = np.concatenate(sums), np.concatenate(counts)
     before, after = (totals.sum(axis=0) / targets.sum()).tolist()
     drawn = resample(totals, targets, Groups(np.arange(len(totals)), "sequences"))
-    return {
-        "definition": DEFINITIONS[task.causal],
-        "causal": task.causal,
-        "targets": int(targets.sum()),
-        "sequences": len(totals),
-        "draws": DRAWS,
-        "loss": before,
-        "loss_shuffled": after,
-        "change": after - before,
-        "interval": interval(drawn[:, 1] - drawn[:, 0]) if len(totals) > 1 else None,
-    }
+    return Shuffle(
+        definition=DEFINITIONS[task.causal],
+        causal=task.causal,
+        targets=int(targets.sum()),
+        sequences=len(totals),
+        draws=DRAWS,
+        loss=before,
+        loss_shuffled=after,
+        change=after - before,
+        interval=interval(drawn[:, 1] - drawn[:, 0]) if len(totals) > 1 else None,
+    )
 
 
 def without_end(batch: Batch) -> Batch:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from ablate.evaluate.resampling import Interval
 from ablate.judge.thresholds import MARGIN
+from ablate.record.evaluated import LengthFlags
 
 DEFINITION = (
     "tolerates c: at c no worse than at L by more than the margin; extrapolates to c: better by "
@@ -58,7 +59,7 @@ def flags(
     *,
     lower_is_better: bool,
     learned: bool,
-) -> dict[str, list[Flag | None]]:
+) -> LengthFlags:
     """Both flags at each length, from intervals of value(c) − value(L).
 
     None at lengths up to L, and where there is no interval. `learned`: at L it beats guessing.
@@ -71,10 +72,10 @@ def flags(
         else found
         for length, found in zip(lengths, differences, strict=True)
     ]
-    return {
-        "tolerates": [None if effect is None else kept(effect, learned) for effect in effects],
-        "extrapolates": [None if effect is None else gains(effect) for effect in effects],
-    }
+    return LengthFlags(
+        tolerates=[None if effect is None else kept(effect, learned) for effect in effects],
+        extrapolates=[None if effect is None else gains(effect) for effect in effects],
+    )
 
 
 def kept(effect: Interval, learned: bool) -> Flag:

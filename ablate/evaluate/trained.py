@@ -8,14 +8,15 @@ from ablate.evaluate.lengths import measure_lengths
 from ablate.evaluate.position_probe import probe_positions
 from ablate.evaluate.shuffle import measure_shuffle
 from ablate.evaluate.windows import Check
+from ablate.record.evaluated import Evaluation
 
 
-def measure_trained(bench: Bench, config: Mapping[str, Any], check: Check) -> dict[str, Any]:
-    """Keys for a record; `check` is told what comes next and may raise to stop."""
+def measure_trained(bench: Bench, config: Mapping[str, Any], check: Check) -> Evaluation:
+    """What the config asks for; `check` is told what comes next and may raise to stop."""
     wanted = config["evaluate"]
-    found: dict[str, Any] = {"extrapolation": measure_lengths(bench, config, check)}
+    measured = Evaluation(extrapolation=measure_lengths(bench, config, check))
     if wanted["position_probe"]:
-        found["position_probe"] = probe_positions(bench.model, bench.task, check)
+        measured.position_probe = probe_positions(bench.model, bench.task, check)
     if wanted["shuffle"]:
-        found["shuffle"] = measure_shuffle(bench.model, bench.task, wanted["batches"], check)
-    return found
+        measured.shuffle = measure_shuffle(bench.model, bench.task, wanted["batches"], check)
+    return measured

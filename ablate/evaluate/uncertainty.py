@@ -8,6 +8,7 @@ import numpy as np
 from ablate.evaluate.resampling import DRAWS, interval
 from ablate.evaluate.tolerance import DEFINITION, beats, flags
 from ablate.judge.thresholds import MARGIN
+from ablate.record.evaluated import BootstrapIntervals, LengthFlags, ToleranceFlags
 
 
 def uncertainty(
@@ -18,7 +19,7 @@ def uncertainty(
     over: str,
     groups: int,
     guess: Mapping[str, float],
-) -> dict[str, Any]:
+) -> tuple[BootstrapIntervals, ToleranceFlags]:
     """`interval` and `flags` of a record, from draws of each measure, [draws, lengths].
 
     Of each value and of its difference to the train length's; null where draws are not finite.
@@ -26,8 +27,8 @@ def uncertainty(
     where accuracy is.
     """
     own = lengths.index(trained)
-    bounds: dict[str, Any] = {"level": 0.95, "draws": DRAWS, "over": over, "groups": groups}
-    judged: dict[str, Any] = {"margin": MARGIN, "definition": DEFINITION}
+    bounds: dict[str, Any] = {}
+    judged: dict[str, LengthFlags] = {}
     for measure, values in drawn.items():
         differences = [interval(column - values[:, own]) for column in values.T]
         bounds[measure] = [interval(column) for column in values.T]
@@ -40,4 +41,5 @@ def uncertainty(
             lower_is_better=measure == "nll",
             learned=beats(interval(drawn[known][:, own]), guess[known]),
         )
-    return {"interval": bounds, "flags": judged}
+    intervals = BootstrapIntervals(0.95, DRAWS, over, groups, **bounds)
+    return intervals, ToleranceFlags(MARGIN, DEFINITION, **judged)

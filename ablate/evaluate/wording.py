@@ -1,112 +1,115 @@
 """An entry of `ablate evaluate` for a person to read."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+from ablate.record.evaluated import Evaluation, Extrapolation, PositionProbe, Shuffle
+from ablate.record.record import Record
 
 
-def lines(entry: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+def lines(entry: Evaluation, record: Record) -> list[str]:
     """What was measured, table by table, beside what the run's record says of it as trained."""
-    found = entry["extrapolation"]
-    before = record.get("extrapolation") or {}
-    made = [*contexts(found, before), *protocols(found), *buckets(found)]
-    if entry["corpus"]["sha256"] != record["corpus"]["sha256"]:
-        made.insert(len(found["lengths"]) + 2, f"as trained: on {record['corpus']['name']}")
-    if "position_probe" in entry:
-        made += ["", *probe(entry["position_probe"])]
-    if "shuffle" in entry:
-        made += ["", shuffled(entry["shuffle"])]
+    measured = entry.extrapolation
+    made = [*contexts(measured, record.extrapolation), *protocols(measured), *buckets(measured)]
+    if entry.corpus.sha256 != record.corpus.sha256:
+        made.insert(len(measured.lengths) + 2, f"as trained: on {record.corpus.name}")
+    if entry.position_probe is not None:
+        made += ["", *probe(entry.position_probe)]
+    if entry.shuffle is not None:
+        made += ["", shuffled(entry.shuffle)]
     return made
 
 
-def contexts(found: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+def contexts(measured: Extrapolation, before: Extrapolation) -> list[str]:
     """Accuracy, exact match of a generated task, nll and retention by context, and what follows.
 
     `before` is what was measured when the run had been trained, shown where it has the length.
     """
-    exact = ["exact"] if "exact" in found else []
-    columns = ["accuracy", *exact, "nll", "retention"]
-    heading, rows = ["context"], [[str(length)] for length in found["lengths"]]
-    for column in columns:
+    columns = {"accuracy": (measured.accuracy, before.accuracy)}
+    if measured.exact:
+        columns["exact"] = (measured.exact, before.exact)
+    columns |= {"nll": (measured.nll, []), "retention": (measured.retention, [])}
+    heading, rows = ["context"], [[str(length)] for length in measured.lengths]
+    for column, (values, values_before) in columns.items():
         heading.append(column)
-        for row, value in zip(rows, found[column], strict=True):
+        for row, value in zip(rows, values, strict=True):
             row.append(cell(value))
-        if column in ("accuracy", "exact") and before.get(column):
+        if values_before:
             heading.append("as trained")
-            known = dict(zip(before["lengths"], before[column], strict=True))
-            for row, length in zip(rows, found["lengths"], strict=True):
+            known = dict(zip(before.lengths, values_before, strict=False))
+            for row, length in zip(rows, measured.lengths, strict=True):
                 row.append(cell(known[length]) if length in known else "")
-    note = f"tokens of context; {found['targets']} targets; nll in nats a token"
-    if "flags" in found:
+    note = f"tokens of context; {measured.targets} targets; nll in nats a token"
+    interval, flags = measured.interval, measured.flags
+    if flags.accuracy is not None:
         heading += ["against L", "tolerates", "extrapolates"]
-        flags = found["flags"]["accuracy"]
-        for index, row in enumerate(rows):
-            row.append(bounds(found["interval"]["accuracy_difference"][index]))
-            row += [flags[flag][index] or "" for flag in ("tolerates", "extrapolates")]
-        over = counted(found["interval"]["groups"], found["interval"]["over"])
+        pairs = zip(flags.accuracy.tolerates, flags.accuracy.extrapolates, strict=True)
+        for row, pair, difference in zip(rows, pairs, interval.accuracy_difference, strict=True):
+            row += [bounds(difference), *(flag or "" for flag in pair)]
+        over = counted(interval.groups or 0, interval.over or "")
         note += (
-            f"; against L: accuracy minus that at {found['train_length']}, 95 % over {over}; "
-            f"margin {found['flags']['margin']}"
+            f"; against L: accuracy minus that at {measured.train_length}, 95 % over {over}; "
+            f"margin {flags.margin}"
         )
     return [*table(heading, rows), note]
 
 
-def protocols(found: Mapping[str, Any]) -> list[str]:
+def protocols(measured: Extrapolation) -> list[str]:
     """Accuracy and nll by each protocol beside the fixed-target one."""
-    measured: Mapping[str, Any] = found.get("protocols", {})
     made: list[str] = []
-    for name, values in measured.items():
-        rows = [
-            [str(length), cell(values["accuracy"][index]), cell(values["nll"][index])]
-            for index, length in enumerate(values["lengths"])
-        ]
-        made += ["", f"{name}: {values['definition']}"]
+    for name, result in (measured.protocols or {}).items():
+        values = zip(result.lengths, result.accuracy, result.nll, strict=True)
+        rows = [[str(length), cell(accuracy), cell(nll)] for length, accuracy, nll in values]
+        made += ["", f"{name}: {result.definition}"]
         made += table(["context", "accuracy", "nll"], rows)
     return made
 
 
-def buckets(found: Mapping[str, Any]) -> list[str]:
+def buckets(measured: Extrapolation) -> list[str]:
     """Accuracy and nll by position in the longest window."""
-    values = found.get("buckets")
-    if not values:
+    positions = measured.buckets
+    if positions is None or not positions.to:
         return []
+    values = zip(positions.from_, positions.to, positions.accuracy, positions.nll, strict=True)
     rows = [
-        [f"{start + 1} to {end}", cell(values["accuracy"][index]), cell(values["nll"][index])]
-        for index, (start, end) in enumerate(zip(values["from"], values["to"], strict=True))
+        [f"{start + 1} to {end}", cell(accuracy), cell(nll)] for start, end, accuracy, nll in values
     ]
-    told = f"by position in the longest window, {values['targets']} targets in each row"
+    told = f"by position in the longest window, {positions.targets} targets in each row"
     return ["", told, *table(["position", "accuracy", "nll"], rows)]
 
 
-def probe(found: Mapping[str, Any] | None) -> list[str]:
+def probe(measured: PositionProbe) -> list[str]:
     """How well a token's place can be told from the states of each layer."""
-    if found is None:
+    if measured == PositionProbe():
         return ["position probe: undefined, there are fewer than 8 held-out sequences"]
-    kinds = ("ridge", "network")
+    kinds = {
+        "ridge": (measured.ridge, measured.ridge_control),
+        "network": (measured.network, measured.network_control),
+    }
+    guess = measured.mae_of_mean or 0.0
     heading = ["layer"]
     for kind in kinds:
         heading += [f"{kind} R²", "error", "control R²"]
     rows = []
-    for layer in range(len(found["ridge"]["r2"])):
+    for layer in range(len(measured.ridge.r2)):
         row = [str(layer)]
-        for kind in kinds:
-            row += [cell(found[kind][value][layer]) for value in ("r2", "mae")]
-            row.append(cell(found[f"{kind}_control"]["r2"][layer]))
+        for fit, control in kinds.values():
+            row += [cell(values[layer]) for values in (fit.r2, fit.mae, control.r2)]
         rows.append(row)
     return [
         "position probe: the place of a token told from the frozen states of each layer",
         *table(heading, rows),
-        f"{found['where']}; error: mean absolute error in tokens ({found['mae_of_mean']:.1f} for "
+        f"{measured.where}; error: mean absolute error in tokens ({guess:.1f} for "
         f"guessing the mean), on sequences of their own; control: the same with shuffled places",
     ]
 
 
-def shuffled(found: Mapping[str, Any]) -> str:
+def shuffled(measured: Shuffle) -> str:
     """What shuffling the input does to the loss."""
     return (
-        f"shuffled input: loss {cell(found['loss'])} → {cell(found['loss_shuffled'])} nats, a "
-        f"change of {cell(found['change'])} ({bounds(found['interval'])}, 95 % over "
-        f"{counted(found['sequences'], 'sequences')}); {found['definition']}"
+        f"shuffled input: loss {cell(measured.loss)} → {cell(measured.loss_shuffled)} nats, a "
+        f"change of {cell(measured.change)} ({bounds(measured.interval)}, 95 % over "
+        f"{counted(measured.sequences or 0, 'sequences')}); {measured.definition}"
     )
 
 

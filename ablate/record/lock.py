@@ -51,6 +51,6 @@ def is_held(directory: Path) -> bool:
     return False
 
 
-def was_killed(status: str, directory: Path) -> bool:
+def was_killed(status: str | None, directory: Path) -> bool:
     """Whether a record says "running" of a run that no process of this machine is at any more."""
     return status == "running" and not is_held(directory)

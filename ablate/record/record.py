@@ -1,227 +1,216 @@
-"""record.json of a run: its schema, atomic write, tolerant read. Standard library only.
+"""The record of a run: this dataclass is the schema of record.json.
 
-The record is the only thing that reports read for numbers (design.md, "On disk"). A writer may die
-at any moment and a reader may meet any file, so a write leaves either the old record or the new one
-and a read never raises for what a file contains.
+An attribute has the name of its key. Numbers are None where they were not measured, or were not
+finite. A newly recorded quantity is a field here and a line where it is measured.
+
+    record, problem = disk.read(directory)     # never raises
+    record.loss.validation, record.extrapolation.accuracy
+    record.instrument("stream_rms").first      # empty where it was not looked at
+
+The parts `corpus`, `loss`, `gradients`, `extrapolation`, `timing`, `environment` and `curve` are
+always there, maybe empty; `position_probe` and `shuffle` are None where nobody asked for them.
 """
 
-import json
-import math
-import os
-import secrets
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ablate.record.evaluated import Evaluation, Extrapolation, PositionProbe, Shuffle
+from ablate.record.fields import Reading, RecordPart, left_out, null
 
 SCHEMA = 1
-FILE = "record.json"
 STATUSES = ("running", "done", "diverged", "failed", "interrupted")
 
-TEXT, NUMBER, NUMBERS, OBJECT = "text", "a number", "a list of numbers", "an object"
-IF_MEASURED = "a list of numbers that some tasks have"  # a key that is missing stays so
 
-# What a reader may rely on after `read`; a key outside this table is passed on as it is.
-SHAPE: dict[str, Any] = {
-    "run_id": TEXT,
-    "study": TEXT,
-    "name": TEXT,
-    "arm": TEXT,
-    "seed": NUMBER,
-    "status": TEXT,
-    "label": TEXT,
-    "choices": OBJECT,
-    "config": OBJECT,
-    **dict.fromkeys(("depth", "width", "heads", "seq_len", "batch_size", "steps"), NUMBER),
-    **dict.fromkeys(("steps_done", "parameters", "flops_per_token", "tokens"), NUMBER),
-    "corpus": {
-        "name": TEXT,
-        "sha256": TEXT,
-        **dict.fromkeys(("tokens_train", "tokens_validation", "vocabulary"), NUMBER),
-    },
-    "loss": dict.fromkeys(
-        ("uniform", "unigram", "unigram_train", "first", "excess", "final", "validation", "best"),
-        NUMBER,
-    ),
-    "gradients": {
-        **dict.fromkeys(("parameters_first", "inputs_first"), NUMBERS),
-        **dict.fromkeys(("parameters_mean", "inputs_mean"), NUMBERS),
-        "clip_fraction": NUMBER,
-    },
-    "extrapolation": {
-        "train_length": NUMBER,
-        **dict.fromkeys(("lengths", "accuracy", "nll", "retention"), NUMBERS),
-        "exact": IF_MEASURED,
-    },
-    "timing": dict.fromkeys(("seconds", "tokens_per_second", "total_seconds"), NUMBER),
-    "environment": OBJECT,
-    "curve": {"steps": NUMBERS, "loss": NUMBERS},
-}
-LARGEST = 1e150
-REQUIRED = ("status", "config", "choices")
+@dataclass
+class RecordedCorpus(RecordPart):
+    """The text that a run learned from, or the generated task."""
+
+    name: str | None = None
+    sha256: str | None = None
+    """Of its texts and of how they became tokens; runs with the same one saw the same tokens."""
+    vocabulary: int | None = None
+    """Tokens there are."""
+    tokens_train: int | None = None
+    """None where examples are drawn without end."""
+    tokens_validation: int | None = None
 
 
-@runtime_checkable
-class _Array(Protocol):
-    """A numpy or torch scalar or array: it can turn itself into plain numbers."""
+@dataclass
+class Loss(RecordPart):
+    """Cross-entropies, nats per token."""
 
-    def tolist(self) -> Any: ...
+    uniform: float | None = None
+    """ln of the vocabulary."""
+    unigram: float | None = None
+    """Of a model that knows only frequencies, on the validation text."""
+    unigram_train: float | None = None
+    """The same on the training text."""
+    targets: int | None = None
+    """Targets in a training batch."""
+    repeats: float | None = None
+    """Chance that two targets of a training batch are the same token, 0 to 1."""
+    first: float | None = None
+    """Of the first batch, before any update."""
+    excess: float | None = None
+    """first - uniform."""
+    final: float | None = None
+    """Training loss, mean of the last tenth of the steps."""
+    validation: float | None = None
+    """At the end."""
+    best: float | None = None
+    """The lowest validation loss seen."""
+    spike_score: float | None = None
+    """Share of the steps whose loss is far above its trend, 0 to 1."""
+    spike_max: float | None = None
+    """How far the highest stands above the trend, standard deviations."""
 
 
-def plain(value: Any) -> Any:
-    """Return `value` as standard JSON can hold it: non-finite numbers become null.
+@dataclass
+class Gradients(RecordPart):
+    """Gradient norms (L2, before clipping) by block, that next to the embedding first.
 
-    >>> plain({"loss": [1.5, float("nan")], "best": float("inf")})
-    {'loss': [1.5, None], 'best': None}
+    Over a block's parameters, and of the loss at its input: at step 1, on average over the logged
+    steps and at the last of them. Slopes are those of the logarithm over depth, a block.
     """
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, _Array):
-        return plain(value.tolist())
-    return value
+
+    parameters_first: list[float | None] = null(list)
+    parameters_mean: list[float | None] = null(list)
+    parameters_last: list[float | None] = left_out(list)
+    parameters_slope_first: float | None = left_out()
+    parameters_slope_last: float | None = left_out()
+    inputs_first: list[float | None] = null(list)
+    inputs_mean: list[float | None] = null(list)
+    inputs_last: list[float | None] = left_out(list)
+    inputs_slope_first: float | None = left_out()
+    inputs_slope_last: float | None = left_out()
+    clip_fraction: float | None = None
+    """Share of the steps whose gradient was clipped, 0 to 1."""
 
 
-def write(directory: Path, record: Mapping[str, Any]) -> None:
-    """Write `directory`/record.json in one step: readers see the old record or the new one.
+@dataclass
+class Timing(RecordPart):
+    """How long a run took."""
 
-    Raises OSError (a full disk, no permission), with the old record intact, and TypeError for a
-    value that JSON cannot hold, before any file is touched.
+    seconds: float | None = None
+    """On the clock since the first step, evaluation while training included."""
+    tokens_per_second: float | None = None
+    """In optimiser steps alone."""
+    total_seconds: float | None = None
+    """With building, evaluation and all, over all processes that worked at the run."""
+    started: str | None = None
+    """Date and time, ISO 8601, UTC; of the last process."""
+    finished: str | None = None
+
+
+@dataclass
+class Environment(RecordPart):
+    """Versions and machine, as far as numbers may depend on them."""
+
+    python: str | None = None
+    torch: str | None = None
+    device: str | None = None
+    threads: int | None = None
+    git: str | None = None
+    """The commit, with "+" where files differ from it; None outside of a checkout."""
+    ablate: str | None = None
+    processes: int | None = left_out()
+
+
+@dataclass
+class ThinnedCurve(RecordPart):
+    """The training loss at about 200 steps."""
+
+    steps: list[int | None] = field(default_factory=list)
+    loss: list[float | None] = field(default_factory=list)
+    """Nats per token; None where it was not finite."""
+
+    def points(self) -> list[tuple[int, float]]:
+        """The steps that have a loss, each with it."""
+        pairs = zip(self.steps, self.loss, strict=False)
+        return [(step, loss) for step, loss in pairs if step is not None and loss is not None]
+
+
+@dataclass
+class DepthProfile(RecordPart):
+    """What an instrument saw at the first logged step, on average and at the last.
+
+    The units are told by the instruments themselves. Slopes are those of the logarithm over depth,
+    a block, where a block has one number.
     """
-    text = _layout(plain({"schema": SCHEMA} | dict(record) | {"schema": SCHEMA}))
-    directory = Path(directory)
-    temporary = directory / f".{FILE}.{os.getpid()}-{secrets.token_hex(4)}"
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(directory / FILE)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+
+    first: Reading = None
+    mean: Reading = None
+    last: Reading = None
+    slope_first: float | None = left_out()
+    slope_last: float | None = left_out()
 
 
-def _layout(record: dict[str, Any]) -> str:
-    """One top-level key a line: short enough to read, and `diff` shows what changed."""
-    lines = (
-        f"  {json.dumps(str(key))}: {json.dumps(value, allow_nan=False)}"
-        for key, value in record.items()
-    )
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+@dataclass
+class Signature(RecordPart):
+    """What is the matter with a run: the numbers that show it, its likely cause, what to try."""
+
+    name: str = ""
+    evidence: str = ""
+    cause: str = ""
+    advice: str = ""
+    numbers: dict[str, Any] | None = left_out()
+    """The parts of the evidence, by what they are: numbers and words."""
 
 
-def read(directory: Path) -> tuple[dict[str, Any] | None, str | None]:
-    """Return (record, problem) of the run in `directory`; never raises for what the file contains.
+@dataclass
+class Record(RecordPart):
+    """What is known of a run; every key of record.json."""
 
-    The record has every key of `SHAPE` with its type: what is missing or of another type is None,
-    an empty object or an empty list. It is None if nothing can be used. The problem is one line for
-    a person, None if there is none; a record may come with a problem (another schema, wrong types).
-    """
-    path = Path(directory) / FILE
-    content, problem = _parse(path)
-    if problem is not None:
-        return None, problem
-    if not isinstance(content, dict):
-        return None, f"{FILE} holds {_kind(content)}, not an object"
-    schema = content.get("schema")
-    if isinstance(schema, bool) or not isinstance(schema, int):
-        return None, f"{FILE} is not a record of ablate: no `schema` number"
-    problems: list[str] = []
-    if schema != SCHEMA:
-        age = "newer" if schema > SCHEMA else "older"
-        problems.append(f"{FILE} has the {age} schema {schema}, this version reads {SCHEMA}")
-    problems += [f"no `{key}`" for key in REQUIRED if content.get(key) is None]
-    misfits: list[str] = []
-    record = _fit(content, SHAPE, "", misfits)
-    problems += misfits[:3] + ([f"{len(misfits) - 3} more"] if len(misfits) > 3 else [])
-    return record, "; ".join(problems) or None
+    schema: int = SCHEMA
+    run_id: str | None = None
+    """study/name."""
+    study: str | None = None
+    name: str | None = None
+    arm: str | None = None
+    """The configuration without its seed, by name."""
+    seed: int | None = None
+    status: str | None = None
+    """One of STATUSES."""
+    label: str | None = None
+    """What the curve looks like: healthy, stuck, unstable, diverged."""
+    error: str | None = None
+    choices: dict[str, Any] = field(default_factory=dict)
+    """The name of each group's choice."""
+    config: dict[str, Any] = field(default_factory=dict)
+    """The resolved config."""
+    depth: int | None = None
+    """Blocks."""
+    width: int | None = None
+    heads: int | None = None
+    seq_len: int | None = None
+    """Tokens of a training sequence; L."""
+    batch_size: int | None = None
+    """Sequences."""
+    steps: int | None = None
+    """Planned optimiser steps."""
+    steps_done: int | None = None
+    parameters: int | None = None
+    flops_per_token: float | None = None
+    """Of a forward and a backward pass."""
+    tokens: int | None = None
+    """Trained on; repeats and padding count."""
+    corpus: RecordedCorpus = null(RecordedCorpus)
+    loss: Loss = field(default_factory=Loss)
+    gradients: Gradients = field(default_factory=Gradients)
+    extrapolation: Extrapolation = null(Extrapolation)
+    timing: Timing = field(default_factory=Timing)
+    environment: Environment = field(default_factory=Environment)
+    evaluations: list[Evaluation] = left_out(list)
+    facts: dict[str, list[str]] | None = left_out()
+    """What the chosen classes state of themselves, by group (`build.facts`)."""
+    curve: ThinnedCurve = left_out(ThinnedCurve)
+    instruments: dict[str, DepthProfile] | None = left_out()
+    position_probe: PositionProbe | None = left_out()
+    shuffle: Shuffle | None = left_out()
+    diagnosis: list[Signature] | None = left_out()
+    source: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
+    """The JSON that it was read from; None of a record that was made here."""
 
-
-def _parse(path: Path) -> tuple[Any, str | None]:
-    """Parse the file: (content, None) or (None, problem)."""
-    try:
-        if not path.is_file():
-            return None, f"{FILE} is not a file" if path.exists() else f"missing {FILE}"
-        data = path.read_bytes()
-    except OSError as error:
-        return None, f"{FILE} cannot be read: {error.strerror or error}"
-    if not data.strip(b"\0 \t\r\n"):
-        return None, f"{FILE} is empty"
-    try:
-        content = json.loads(data, parse_constant=lambda name: None, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
-        # ValueError: JSONDecodeError, UnicodeDecodeError, and an integer of thousands of digits.
-        cut = "" if data.rstrip().endswith(b"}") else ", the end is missing"
-        reason = "nested too deeply" if isinstance(error, RecursionError) else _one_line(error)
-        return None, f"{FILE} is damaged: not JSON{cut} ({reason})"
-    return content, None
-
-
-def _one_line(error: Exception) -> str:
-    return str(error).splitlines()[0][:80]
-
-
-def _finite(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None
-
-
-def _kind(value: Any) -> str:
-    """Name a JSON value's type for a person."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, int | float):
-        return NUMBER
-    if isinstance(value, str):
-        return TEXT
-    return OBJECT if isinstance(value, dict) else "a list"
-
-
-def fit(value: Any, shape: Any) -> Any:
-    """Return what of a value read from a record has the shape, as `read` does, without problems."""
-    return _fit(value, shape, "", [])
-
-
-def _fit(value: Any, shape: Any, path: str, misfits: list[str]) -> Any:
-    """Return `value` if it has the shape, else what stands for nothing; names misfits by path."""
-    if isinstance(shape, dict):
-        found = _checked(value, dict, OBJECT, path, misfits) or {}
-        prefix = f"{path}." if path else ""
-        fitted = {
-            key: _fit(found.get(key), part, prefix + key, misfits)
-            for key, part in shape.items()
-            if part != IF_MEASURED or key in found
-        }
-        return {**found, **fitted}
-    if shape == OBJECT:
-        return _checked(value, dict, OBJECT, path, misfits) or {}
-    if shape == TEXT:
-        return _checked(value, str, TEXT, path, misfits)
-    if shape == NUMBER:
-        return _number(value, path, misfits)
-    items = _checked(value, list, NUMBERS, path, misfits) or []
-    wrong: list[str] = []
-    numbers = [_number(item, path, wrong) for item in items]
-    if wrong:
-        misfits.append(f"`{path}` is not {NUMBERS}")
-    return numbers
-
-
-def _number(value: Any, path: str, misfits: list[str]) -> float | None:
-    # bool is an int in Python; a number whose square overflows would break every later sum.
-    if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) > LARGEST):
-        misfits.append(f"`{path}` is not {NUMBER} that can be used")
-        return None
-    return _checked(value, int | float, NUMBER, path, misfits)
-
-
-def _checked(value: Any, kind: Any, name: str, path: str, misfits: list[str]) -> Any:
-    if value is None or isinstance(value, kind):
-        return value
-    misfits.append(f"`{path}` is {_kind(value)}, not {name}")
-    return None
+    def instrument(self, quantity: str) -> DepthProfile:
+        """What an instrument saw; empty where it was not there."""
+        return (self.instruments or {}).get(quantity) or DepthProfile()

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from ablate.judge.profile import first_over_last
+from ablate.record.record import Record
 
 BLOCKS = "per-block gradients"
 BY_DEPTH = f"{BLOCKS}/by depth"
@@ -76,7 +77,7 @@ def states(seen: dict) -> Iterator[tuple[str, float | None]]:
         yield f"{STATE}/mean update to weight ratio", math.fsum(ratios) / len(ratios)
 
 
-def diagnosis(record: dict) -> str:
+def diagnosis(record: Record) -> str:
     """Put the findings of a record in a Markdown table."""
     findings = record.get("diagnosis") or []
     if not findings:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ablate.judge.labels import progress_label
+from ablate.record.record import Record
 from ablate.run.progress import Clock, CurveWatch, Headway, LabelRule
 from ablate.run.summary import brief_lines, summary_lines
 from ablate.train.listeners import Listener
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT = 30.0  # seconds of silence on a plain stream
 REFRESH = 4  # pictures a second; more costs training time and reads no better
-Telling = Callable[[dict, Path], list[str]]
+Telling = Callable[[Record, Path], list[str]]
 MARK_EVERY = 0.1  # seconds between two positions of the bar
 
 
@@ -71,7 +72,7 @@ class Plain(Listener):
         self._spoken = clock()
         self._before = "  " if told is summary_lines else f"{directory.name}: "
 
-    def start(self, record: dict, resumed_at: int) -> None:
+    def start(self, record: Record, resumed_at: int) -> None:
         """Say what starts."""
         self._progress = Headway(record, resumed_at, self._clock)
         if self._told is summary_lines:
@@ -94,7 +95,7 @@ class Plain(Listener):
         """Say it whenever it comes."""
         self._say(f"warning: {text}")
 
-    def finish(self, record: dict) -> None:
+    def finish(self, record: Record) -> None:
         """Say what came out."""
         for line in self._told(record, self._directory):
             self._say(line)
@@ -131,7 +132,7 @@ class Live(Listener):
         self._marked = clock()
         self._picture: RichLive | None = None
 
-    def start(self, record: dict, resumed_at: int) -> None:
+    def start(self, record: Record, resumed_at: int) -> None:
         """Print what starts and show the bar."""
         from rich.live import Live as RichLive
 
@@ -174,7 +175,7 @@ class Live(Listener):
         """Print it above the bar, where it stays."""
         self._print(f"  ! {text}", style="yellow")
 
-    def finish(self, record: dict) -> None:
+    def finish(self, record: Record) -> None:
         """Take the bar away and print what came out and where to look next."""
         if self._picture is not None:
             self._picture.stop()

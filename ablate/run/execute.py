@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import torch
 import yaml
@@ -16,8 +15,9 @@ from ablate.check.checks import unread, warnings
 from ablate.errors import UserError, in_a_line
 from ablate.evaluate.trained import measure_trained
 from ablate.judge.diagnosis import diagnose
-from ablate.record import record
+from ablate.record import disk
 from ablate.record.lock import hold
+from ablate.record.record import Record, Signature
 from ablate.run.hydra_files import write_hydra_files
 from ablate.run.planned import PlannedRun, ended_since
 from ablate.run.recording import describe, finish, first_record, measure_training
@@ -38,7 +38,7 @@ def execute(
     listeners: Sequence[Listener],
     stop: Callable[[], bool],
     join: Callable[[torch.device], Processes] = alone,
-) -> dict[str, Any]:
+) -> Record:
     """Do a run, or the rest of it, and return its record.
 
     Whatever ends the run ends in the record: a failure is caught, its traceback goes to run.log
@@ -49,7 +49,7 @@ def execute(
     directory = planned.directory
     directory.mkdir(parents=True, exist_ok=True)
     with hold(directory), logged(directory) as log:
-        before, _ = record.read(directory)
+        before, _ = disk.read(directory)
         if before and ended_since(directory, planned.stamp):
             return before
         if planned.hydra_files:
@@ -59,15 +59,15 @@ def execute(
             clear(directory, OWN_FILES)
             before = None
         result = first_record(planned.config, planned.identity)
-        if before and before["corpus"]["sha256"]:
-            result["corpus"] = before["corpus"]
-        if before:  # what is there took its time, and this goes on from it
-            result["timing"]["total_seconds"] = before["timing"]["total_seconds"]
-        if before and "evaluations" in before:
-            result["evaluations"] = before["evaluations"]
+        if before:
+            if before.corpus.sha256:
+                result.corpus = before.corpus
+            # What is there took its time, and this goes on from it.
+            result.timing.total_seconds = before.timing.total_seconds
+            result.evaluations = before.evaluations
         told = Told(listeners, log, stop)
         try:
-            record.write(directory, result)
+            disk.write(directory, result)
             text = yaml.safe_dump(planned.config, sort_keys=False, allow_unicode=True)
             (directory / "config.yaml").write_text(text, encoding="utf-8")
             train_and_measure(planned, result, told, join)
@@ -78,7 +78,7 @@ def execute(
             log.exception("the run failed")
             finish(result, "failed", in_a_line(error))
         finally:
-            record.write(directory, result)
+            disk.write(directory, result)
             told.finish(result)
         return result
 
@@ -92,9 +92,9 @@ class Told:
         self.listeners, self.log, self.stop = listeners, log, stop
         self.started = False
 
-    def start(self, result: dict[str, Any], resumed_at: int) -> None:
+    def start(self, result: Record, resumed_at: int) -> None:
         """The first step is next."""
-        self.log.info("starting after step %d of %d", resumed_at, result["steps"])
+        self.log.info("starting after step %d of %d", resumed_at, result.steps)
         self.started = True
         for listener in self.listeners:
             listener.start(result, resumed_at)
@@ -115,9 +115,9 @@ class Told:
             for listener in self.listeners:
                 listener.warn(text)
 
-    def finish(self, result: dict[str, Any]) -> None:
+    def finish(self, result: Record) -> None:
         """The run is over; listeners that never heard of its start hear nothing."""
-        self.log.info("%s", result["status"])
+        self.log.info("%s", result.status)
         if self.started:
             for listener in self.listeners:
                 listener.finish(result)
@@ -125,7 +125,7 @@ class Told:
 
 def train_and_measure(
     planned: PlannedRun,
-    result: dict[str, Any],
+    result: Record,
     told: Told,
     join: Callable[[torch.device], Processes],
 ) -> None:
@@ -136,7 +136,7 @@ def train_and_measure(
     corpus = build_corpus(config, progress=told.message)
     bench = build(config, corpus)
     source = bench.task.source
-    begun_with = (result["corpus"] or {}).get("sha256", source.sha256)
+    begun_with = result.corpus.sha256 or source.sha256
     if begun_with != source.sha256 and (planned.directory / checkpoints.NAME).exists():
         raise UserError(
             f"{source.name} is no longer what this run began with; "
@@ -145,10 +145,10 @@ def train_and_measure(
     describe(result, bench, config)
     suspicions = [] if (planned.directory / checkpoints.NAME).exists() else warnings(bench)
     processes = join(bench.model.embedding.weight.device)
-    result["environment"]["processes"] = processes.size
+    result.environment.processes = processes.size
     trainer = make_trainer(bench, config, planned.directory, told.listeners, told.stop, processes)
     resumed_at = trainer.restore()
-    record.write(planned.directory, result)
+    disk.write(planned.directory, result)
     told.start(result, resumed_at)
     if not resumed_at:
         told.warn(suspicions)
@@ -163,10 +163,13 @@ def train_and_measure(
     finally:
         trainer.detach()
         measure_training(result, trainer.progress, config)
-    result |= measure_trained(bench, config, told.message)
-    diverged = not finite or result["label"] == "diverged"
+    measured = measure_trained(bench, config, told.message)
+    result.extrapolation = measured.extrapolation
+    result.position_probe, result.shuffle = measured.position_probe, measured.shuffle
+    diverged = not finite or result.label == "diverged"
     finish(result, "diverged" if diverged else "done", None)
-    result["diagnosis"] = diagnose(record.plain(result))
+    found = diagnose(disk.plain(disk.content(result)))
+    result.diagnosis = [Signature(**signature) for signature in found]
 
 
 def clear(directory: Path, patterns: Sequence[str]) -> None:

@@ -1,11 +1,11 @@
 """One run in this process, which the person at the terminal watches."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
 from ablate.record.lock import Busy
+from ablate.record.record import Record
 from ablate.run.display import display
 from ablate.run.execute import execute
 from ablate.run.planned import PlannedRun
@@ -22,7 +22,7 @@ def run_in_foreground(
     *,
     brief: bool = False,
     join: Callable[[torch.device], Processes] = alone,
-) -> dict[str, Any] | None:
+) -> Record | None:
     """Do a run and show it; its record, or None where another process has its folder.
 
     `brief`: its end is told in a line, as that of one of many. `join` as in `execute`. Raises

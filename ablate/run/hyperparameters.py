@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ablate.config.values import write
 from ablate.judge.labels import LABELS
+from ablate.record.record import Record
 
 if TYPE_CHECKING:
     from tensorboard.compat.proto.summary_pb2 import Summary
@@ -53,7 +54,7 @@ STATUS = {
 }
 
 
-def hyperparameters(record: dict) -> dict[str, bool | int | float | str | None]:
+def hyperparameters(record: Record) -> dict[str, bool | int | float | str | None]:
     """Flatten a record's choices and plain keys; the keys are the same for every run."""
     config, choices = record["config"], record["choices"]
     flat: dict[str, bool | int | float | str | None] = dict(choices)
@@ -65,7 +66,7 @@ def hyperparameters(record: dict) -> dict[str, bool | int | float | str | None]:
     return flat
 
 
-def session_start(record: dict) -> list["Summary"]:
+def session_start(record: Record) -> list["Summary"]:
     """Build the summaries that declare the columns and give this run's settings."""
     from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2, summary_v2
 

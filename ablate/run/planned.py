@@ -8,7 +8,7 @@ from typing import Any
 
 from ablate.config.compose import Composition
 from ablate.config.identity import Identity
-from ablate.record import record
+from ablate.record import disk
 
 FINISHED = ("done", "diverged")
 Stamp = tuple[int, int] | None
@@ -56,8 +56,8 @@ class PlannedRun:
 
 def status_on_disk(directory: Path) -> str | None:
     """The status in a run's record, None without a readable one."""
-    found, _ = record.read(directory)
-    return str(found["status"]) if found else None
+    found, _ = disk.read(directory)
+    return str(found.status) if found else None
 
 
 def is_wanted(status: str | None, config: Mapping[str, Any]) -> bool:
@@ -70,7 +70,7 @@ def is_wanted(status: str | None, config: Mapping[str, Any]) -> bool:
 def stamp(directory: Path) -> Stamp:
     """What changes whenever the record in a directory is written anew; None without one."""
     try:
-        file = (directory / record.FILE).stat()
+        file = (directory / disk.FILE).stat()
     except OSError:
         return None
     return file.st_ino, file.st_mtime_ns

@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from ablate.record.record import Record
 from ablate.run.summary import duration, first_loss
 
 PACE_WINDOW = 30.0  # seconds over which the speed is taken
@@ -45,7 +46,7 @@ class Pace:
 class Headway:
     """The fixed facts of a run and the step it is at."""
 
-    def __init__(self, record: dict, resumed_at: int, clock: Clock = time.monotonic) -> None:
+    def __init__(self, record: Record, resumed_at: int, clock: Clock = time.monotonic) -> None:
         self.steps: int = record["steps"]
         self.step = resumed_at
         self._tokens = record["batch_size"] * record["seq_len"]
@@ -77,7 +78,7 @@ class Headway:
 class CurveWatch:
     """What the losses so far say, looked at every few seconds and not at every step."""
 
-    def __init__(self, record: dict, clock: Clock, label: LabelRule) -> None:
+    def __init__(self, record: Record, clock: Clock, label: LabelRule) -> None:
         self._clock = clock
         self._label = label
         self._uniform: float = record["loss"]["uniform"]

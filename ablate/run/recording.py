@@ -18,158 +18,118 @@ from ablate.config.identity import Identity
 from ablate.data.tasks import IGNORED
 from ablate.judge import labels
 from ablate.model.transformer import count_parameters, flops_per_token
-from ablate.record import record
+from ablate.record import disk
+from ablate.record.record import (
+    DepthProfile,
+    Environment,
+    Gradients,
+    Record,
+    RecordedCorpus,
+    ThinnedCurve,
+    Timing,
+)
 from ablate.record.version import git_version
 from ablate.train.listeners import read_curves
 from ablate.train.measures import slope
 from ablate.train.memory import TrainingMemory
 
 
-def first_record(config: Mapping[str, Any], identity: Identity) -> dict[str, Any]:
-    """A record that has every key of schema 1 before anything is known."""
-    sizes = ("depth", "width", "heads", "seq_len", "batch_size", "steps")
-    return {
-        "schema": record.SCHEMA,
-        "run_id": f"{config['study']}/{identity.name}",
-        "study": config["study"],
-        "name": identity.name,
-        "arm": identity.arm,
-        "seed": config["seed"],
-        "status": "running",
-        "label": None,
-        "error": None,
-        "choices": identity.choices,
-        "config": config,
-        **{key: config[key] for key in sizes},
-        "steps_done": 0,
-        "parameters": None,
-        "flops_per_token": None,
-        "tokens": 0,
-        "corpus": None,
-        "loss": dict.fromkeys(
-            (
-                "uniform",
-                "unigram",
-                "unigram_train",
-                "targets",
-                "repeats",
-                "first",
-                "excess",
-                "final",
-                "validation",
-                "best",
-                "spike_score",
-                "spike_max",
-            )
-        ),
-        "gradients": {
-            "parameters_first": None,
-            "inputs_first": None,
-            "parameters_mean": None,
-            "inputs_mean": None,
-            "clip_fraction": None,
-        },
-        "extrapolation": None,
-        "timing": {
-            "seconds": None,
-            "tokens_per_second": None,
-            "total_seconds": None,
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "finished": None,
-        },
-        "environment": environment(config),
-    }
+def first_record(config: Mapping[str, Any], identity: Identity) -> Record:
+    """The record of a run before anything is known but what it is."""
+    return Record(
+        run_id=f"{config['study']}/{identity.name}",
+        study=config["study"],
+        name=identity.name,
+        arm=identity.arm,
+        seed=config["seed"],
+        status="running",
+        choices=identity.choices,
+        config=dict(config),
+        depth=config["depth"],
+        width=config["width"],
+        heads=config["heads"],
+        seq_len=config["seq_len"],
+        batch_size=config["batch_size"],
+        steps=config["steps"],
+        steps_done=0,
+        tokens=0,
+        timing=Timing(started=datetime.now(UTC).isoformat(timespec="seconds")),
+        environment=environment(config),
+    )
 
 
-def describe(result: dict[str, Any], bench: Bench, config: Mapping[str, Any]) -> None:
+def describe(record: Record, bench: Bench, config: Mapping[str, Any]) -> None:
     """Fill in what is known once the objects are built."""
-    result["facts"] = facts(config, bench.model.position)
-    result["parameters"] = count_parameters(bench.model)
-    result["flops_per_token"] = flops_per_token(bench.model)
-    result["corpus"] = asdict(bench.task.source)
-    result["loss"]["uniform"] = bench.task.uniform
-    result["loss"]["unigram"] = bench.task.unigram()
-    result["loss"]["unigram_train"] = bench.task.unigram_train()
+    record.facts = facts(config, bench.model.position)
+    record.parameters = count_parameters(bench.model)
+    record.flops_per_token = flops_per_token(bench.model)
+    record.corpus = RecordedCorpus(**asdict(bench.task.source))
+    record.loss.uniform = bench.task.uniform
+    record.loss.unigram = bench.task.unigram()
+    record.loss.unigram_train = bench.task.unigram_train()
     targets = bench.task.batch(1).targets
     counts = np.unique(targets[targets != IGNORED], return_counts=True)[1]
-    result["loss"]["targets"] = int(counts.sum())
-    result["loss"]["repeats"] = float(np.square(counts / counts.sum()).sum())
+    record.loss.targets = int(counts.sum())
+    record.loss.repeats = float(np.square(counts / counts.sum()).sum())
     device = bench.model.embedding.weight.device
-    result["environment"]["device"] = (
+    record.environment.device = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     )
 
 
-def measure_training(
-    result: dict[str, Any], progress: TrainingMemory, config: Mapping[str, Any]
-) -> None:
+def measure_training(record: Record, progress: TrainingMemory, config: Mapping[str, Any]) -> None:
     """Fill in what the training curve says; non-finite numbers become null when written."""
-    losses, loss = progress.losses, result["loss"]
-    result["steps_done"] = progress.step
-    result["tokens"] = progress.step * config["batch_size"] * config["seq_len"]
-    result["timing"]["seconds"] = progress.seconds
-    result["timing"]["tokens_per_second"] = result["tokens"] / max(progress.busy, 1e-9)
-    if not losses:
+    losses, loss = progress.losses, record.loss
+    record.steps_done = progress.step
+    record.tokens = progress.step * config["batch_size"] * config["seq_len"]
+    record.timing.seconds = progress.seconds
+    record.timing.tokens_per_second = record.tokens / max(progress.busy, 1e-9)
+    if not losses or loss.uniform is None or loss.unigram_train is None:
         return
     tail = losses[-max(1, len(losses) // 10) :]
-    loss["first"] = losses[0]
-    loss["excess"] = losses[0] - loss["uniform"]
-    loss["final"] = math.fsum(tail) / len(tail)
-    loss["validation"], loss["best"] = progress.validation, progress.best
-    result["label"] = labels.label(
-        losses,
-        uniform=loss["uniform"],
-        unigram=loss["unigram_train"],
-        targets=loss["targets"],
+    loss.first = losses[0]
+    loss.excess = losses[0] - loss.uniform
+    loss.final = math.fsum(tail) / len(tail)
+    loss.validation, loss.best = progress.validation, progress.best
+    record.label = labels.label(
+        losses, uniform=loss.uniform, unigram=loss.unigram_train, targets=loss.targets
     )
-    loss["spike_score"], loss["spike_max"] = labels.spike_score(losses, loss["targets"])
+    loss.spike_score, loss.spike_max = labels.spike_score(losses, loss.targets)
     stride = -(-len(losses) // 200)
-    result["curve"] = {
-        "steps": list(range(1, len(losses) + 1, stride)),
-        "loss": losses[::stride],
-    }
-    result["gradients"] = {
-        **gradient_profiles(progress),
-        "clip_fraction": progress.clipped / progress.step,
-    }
-    result["instruments"] = {
-        name: depth_profile(kept) for name, kept in progress.instruments.items()
-    }
+    record.curve = ThinnedCurve(
+        steps=list(range(1, len(losses) + 1, stride)), loss=[*losses[::stride]]
+    )
+    record.gradients = gradients(progress)
+    record.instruments = {name: depth_profile(kept) for name, kept in progress.instruments.items()}
 
 
-def gradient_profiles(progress: TrainingMemory) -> dict[str, Any]:
-    """Gradient norms by block at the first logged step, on average and at the last, with slopes.
-
-    A slope is that of the logarithm over depth, a block.
-    """
-    found: dict[str, Any] = {}
+def gradients(progress: TrainingMemory) -> Gradients:
+    """Gradient norms by block, and how many gradients were clipped."""
     profiles = max(progress.profiles, 1)
-    for name, first, total, last in (
-        (
-            "parameters",
-            progress.parameters_first,
-            progress.parameters_sum,
-            progress.parameters_last,
-        ),
-        ("inputs", progress.inputs_first, progress.inputs_sum, progress.inputs_last),
-    ):
-        found[f"{name}_first"] = first
-        found[f"{name}_mean"] = [value / profiles for value in total]
-        found[f"{name}_last"] = last
-        found[f"{name}_slope_first"], found[f"{name}_slope_last"] = slope(first), slope(last)
-    return found
+    return Gradients(
+        parameters_first=[*progress.parameters_first],
+        parameters_mean=[value / profiles for value in progress.parameters_sum],
+        parameters_last=[*progress.parameters_last],
+        parameters_slope_first=slope(progress.parameters_first),
+        parameters_slope_last=slope(progress.parameters_last),
+        inputs_first=[*progress.inputs_first],
+        inputs_mean=[value / profiles for value in progress.inputs_sum],
+        inputs_last=[*progress.inputs_last],
+        inputs_slope_first=slope(progress.inputs_first),
+        inputs_slope_last=slope(progress.inputs_last),
+        clip_fraction=progress.clipped / progress.step,
+    )
 
 
-def depth_profile(kept: Mapping[str, Any]) -> dict[str, Any]:
+def depth_profile(kept: Mapping[str, Any]) -> DepthProfile:
     """A quantity, by block but of the head, at the first logged step, on average and at the last.
 
     Where a block has one number, also the slopes of its logarithm over depth, a block.
     """
-    profile = {"first": kept["first"], "mean": mean(kept["sum"], kept["count"])}
-    profile["last"] = kept["last"]
+    profile = DepthProfile(kept["first"], mean(kept["sum"], kept["count"]), kept["last"])
     if isinstance(kept["first"], list) and not isinstance(kept["first"][0], list):
-        profile["slope_first"] = slope(kept["first"])
-        profile["slope_last"] = slope(kept["last"])
+        profile.slope_first = slope(kept["first"])
+        profile.slope_last = slope(kept["last"])
     return profile
 
 
@@ -178,15 +138,15 @@ def mean(total: Any, count: int) -> Any:
     return [mean(t, count) for t in total] if isinstance(total, list) else total / count
 
 
-def finish(result: dict[str, Any], status: str, error: str | None) -> None:
+def finish(record: Record, status: str, error: str | None) -> None:
     """Note how the run ended, and how long it took with all that is not training."""
-    result["status"], result["error"] = status, error
-    timing, now = result["timing"], datetime.now(UTC)
-    if timing.get("finished") is None:
+    record.status, record.error = status, error
+    timing, now = record.timing, datetime.now(UTC)
+    if timing.finished is None:
         with suppress(TypeError, ValueError):  # of a record that someone changed
-            spent = (now - datetime.fromisoformat(timing.get("started"))).total_seconds()
-            timing["total_seconds"] = (timing.get("total_seconds") or 0.0) + spent
-    timing["finished"] = now.isoformat(timespec="seconds")
+            spent = (now - datetime.fromisoformat(timing.started or "")).total_seconds()
+            timing.total_seconds = (timing.total_seconds or 0.0) + spent
+    timing.finished = now.isoformat(timespec="seconds")
 
 
 def close_record(
@@ -196,28 +156,28 @@ def close_record(
 
     What the record does not know yet is taken from the curves. Raises OSError.
     """
-    found, _ = record.read(directory)
-    result = found or first_record(config, identity)
+    record, _ = disk.read(directory)
+    record = record or first_record(config, identity)
     lines = read_curves(directory / "curves.jsonl")
     if lines:
         last = lines[-1]
-        result["steps_done"], result["tokens"] = last["step"], last.get("tokens")
-        result["timing"]["seconds"] = last.get("seconds")
+        record.steps_done, record.tokens = last["step"], last.get("tokens")
+        record.timing.seconds = last.get("seconds")
         if lines[0]["step"] == 1:
-            result["loss"]["first"] = lines[0].get("loss")
-    finish(result, status, why if status == "failed" else None)
-    record.write(directory, result)
+            record.loss.first = lines[0].get("loss")
+    finish(record, status, why if status == "failed" else None)
+    disk.write(directory, record)
     with (directory / "run.log").open("a", encoding="utf-8") as file:
         file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} ERROR {why}\n")
 
 
-def environment(config: Mapping[str, Any]) -> dict[str, Any]:
+def environment(config: Mapping[str, Any]) -> Environment:
     """Versions and machine, as far as numbers may depend on them."""
-    return {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "device": config["device"],
-        "threads": config["threads"] or torch.get_num_threads(),
-        "git": git_version(),
-        "ablate": ablate.__version__,
-    }
+    return Environment(
+        python=platform.python_version(),
+        torch=torch.__version__,
+        device=config["device"],
+        threads=config["threads"] or torch.get_num_threads(),
+        git=git_version(),
+        ablate=ablate.__version__,
+    )

@@ -2,10 +2,12 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 from ablate.judge.first_loss import judge_record
 from ablate.judge.labels import still_falling
 from ablate.judge.profile import first_over_last
+from ablate.record.record import Record
 
 IN_WORDS = {
     "healthy": "healthy",
@@ -22,7 +24,7 @@ FIRST_LOSS_HINTS = {
 """What a first loss far from ln V points to."""
 
 
-def summary_lines(record: dict, directory: Path) -> list[str]:
+def summary_lines(record: Record, directory: Path) -> list[str]:
     """Describe a finished run, one fact a line, the verdict first.
 
     Losses are in nats per token; what was not measured is left out, and an accuracy that a scheme
@@ -31,7 +33,7 @@ def summary_lines(record: dict, directory: Path) -> list[str]:
     lines = [verdict(record)]
     loss = _section(record, "loss")
     if loss.get("first") is not None:
-        hint = FIRST_LOSS_HINTS[judge_record(record)]
+        hint = FIRST_LOSS_HINTS[judge_record(vars(record))]
         lines.append(f"first loss {first_loss(loss['first'], loss['uniform'])}{hint}")
     if loss.get("validation") is not None:
         reference = f"unigram {loss['unigram']:.2f}, ln V {loss['uniform']:.2f}"
@@ -53,7 +55,7 @@ def summary_lines(record: dict, directory: Path) -> list[str]:
     return lines
 
 
-def brief_lines(record: dict, directory: Path) -> list[str]:
+def brief_lines(record: Record, directory: Path) -> list[str]:
     """Describe a run that is one of many: its verdict with the numbers to watch, in a line."""
     label = record.get("label")
     facts = [f"done: {label}" if record["status"] == "done" and label else verdict(record)]
@@ -67,7 +69,7 @@ def brief_lines(record: dict, directory: Path) -> list[str]:
     return ["; ".join(facts)]
 
 
-def verdict(record: dict) -> str:
+def verdict(record: Record) -> str:
     """Say what became of the process and what its curve looks like."""
     status, label = record["status"], record.get("label")
     reached = f"step {record.get('steps_done') or 0:,} of {record['steps']:,}"
@@ -181,7 +183,7 @@ def _known(value: float | None) -> bool:
     return value is not None
 
 
-def _section(record: dict, name: str) -> dict:
+def _section(record: Record, name: str) -> Any:
     """A part of the record, empty where the run ended before it was measured."""
     return record.get(name) or {}
 

@@ -9,6 +9,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from ablate.judge.labels import LABELS
 from ablate.judge.profile import first_over_last
+from ablate.record.record import Record
 from ablate.run import pictures
 from ablate.run.board_tags import (
     BY_CONTEXT,
@@ -50,14 +51,14 @@ class TensorBoard(Listener):
     end it reads, so a run that goes on after an interruption takes the old one away.
     """
 
-    _record: dict  # these from the start of the run on
+    _record: Record  # these from the start of the run on
     _profiles: list[dict]
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._writer: SummaryWriter | None = None
 
-    def start(self, record: dict, resumed_at: int) -> None:
+    def start(self, record: Record, resumed_at: int) -> None:
         """Open the event file; what lies beyond `resumed_at` is hidden, or removed when fresh."""
         stale = EVENTS if resumed_at == 0 else EVENTS + END_SUFFIX
         for path in self._directory.glob(stale):
@@ -100,7 +101,7 @@ class TensorBoard(Listener):
         """Write the validation loss."""
         self._scalars({VALIDATION: loss}, step)
 
-    def finish(self, record: dict) -> None:
+    def finish(self, record: Record) -> None:
         """Write the results, the pictures and how the run ended."""
         if self._writer is None:
             return
@@ -119,7 +120,7 @@ class TensorBoard(Listener):
         self._writer.close()
         self._writer = None
 
-    def _results(self, record: dict, step: int) -> None:
+    def _results(self, record: Record, step: int) -> None:
         loss = record["loss"]
         scalars = {FINAL: loss.get("final"), SPIKES: loss.get("spike_score")}
         if record["label"] is not None:

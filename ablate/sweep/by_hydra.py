@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from ablate.config.compose import Composer
 from ablate.config.identity import identify
 from ablate.config.schema import plain
-from ablate.record import record
+from ablate.record import disk
 from ablate.run.foreground import run_in_foreground
 from ablate.run.planned import PlannedRun, stamp
 from ablate.run.stop import Stop
@@ -98,7 +98,6 @@ def job(config: DictConfig, stop: Callable[[], bool], tally: Tally | None) -> fl
         brief = tally is None or tally.total > 1
         result = run_in_foreground(planned, stop, brief=brief)
     else:
-        result, _ = record.read(folder)
+        result, _ = disk.read(folder)
         say(f"{planned.identity.name}: already {planned.status()}")
-    validation = result["loss"]["validation"] if result else None
-    return float(validation) if validation is not None else None
+    return result.loss.validation if result else None

@@ -5,7 +5,8 @@ from typing import Any
 
 import ablate
 from ablate.errors import UserError
-from ablate.record import record
+from ablate.record import disk
+from ablate.record.record import Environment, Record
 from ablate.record.version import git_version
 from ablate.run.planned import FINISHED, PlannedRun
 from ablate.sweep.plan import named_runs
@@ -19,20 +20,20 @@ def changes(plan: Sequence[PlannedRun]) -> list[str]:
     finished = [(p, found) for p in plan if (found := finished_record(p))]
     if not finished:
         return []
-    now = code_of({"ablate": ablate.__version__, "git": git_version()})
+    now = code_of(Environment(ablate=ablate.__version__, git=git_version()))
     texts: dict[str, str | None] = {}
     other_code: dict[str, list[str]] = {}
     other_text: dict[str, list[str]] = {}
     for planned, found in finished:
-        known = found["environment"].get("ablate") is not None
-        if known and (then := code_of(found["environment"])) != now:
+        known = found.environment.ablate is not None
+        if known and (then := code_of(found.environment)) != now:
             other_code.setdefault(then, []).append(planned.identity.name)
-        trained_on = found["corpus"]["sha256"]
+        trained_on = found.corpus.sha256
         key = repr(planned.config["corpus"])
         if trained_on and key not in texts:
             texts[key] = fingerprint_of(planned.config["corpus"])
         if trained_on and texts[key] not in (None, trained_on):
-            name = str(found["corpus"]["name"])
+            name = str(found.corpus.name)
             other_text.setdefault(f"corpus={name}", []).append(planned.identity.name)
     lines = []
     if other_code:
@@ -45,21 +46,21 @@ def changes(plan: Sequence[PlannedRun]) -> list[str]:
 AGAIN = "rerun=true repeats them."
 
 
-def finished_record(planned: PlannedRun) -> dict[str, Any] | None:
+def finished_record(planned: PlannedRun) -> Record | None:
     """The record of a run that is finished and is not to be repeated."""
-    found, _ = record.read(planned.directory)
-    kept = found and found["status"] in FINISHED and not planned.config["rerun"]
+    found, _ = disk.read(planned.directory)
+    kept = found and found.status in FINISHED and not planned.config["rerun"]
     return found if kept else None
 
 
-def code_of(environment: Mapping[str, Any]) -> str:
+def code_of(environment: Environment) -> str:
     """Which code an environment names.
 
-    >>> code_of({"ablate": "1.0", "git": None}), code_of({"ablate": "1.0", "git": "1a2b"})
+    >>> code_of(Environment(ablate="1.0")), code_of(Environment(ablate="1.0", git="1a2b"))
     ('ablate 1.0', 'ablate 1.0 at 1a2b')
     """
-    at = environment.get("git")
-    return f"ablate {environment.get('ablate')}" + (f" at {at}" if at else "")
+    commit = environment.git
+    return f"ablate {environment.ablate}" + (f" at {commit}" if commit else "")
 
 
 def fingerprint_of(corpus: Mapping[str, Any]) -> str | None:

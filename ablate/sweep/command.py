@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Sequence
 
 from ablate.config.compose import Composer
-from ablate.record import record
+from ablate.record import disk
 from ablate.run.planned import PlannedRun
 from ablate.run.stop import STOPPING, Stop
 from ablate.shell.stderr import say
@@ -97,10 +97,11 @@ def already_done(plan: Sequence[PlannedRun]) -> int:
     if len(plan) == 1:
         from ablate.run.summary import summary_lines
 
-        finished, _ = record.read(plan[0].directory)
+        finished, _ = disk.read(plan[0].directory)
         # A finished record that someone cut or changed may lack what a summary tells.
         with contextlib.suppress(TypeError, ValueError, LookupError):
-            say("\n".join(summary_lines(finished or {}, plan[0].directory)))
+            if finished:
+                say("\n".join(summary_lines(finished, plan[0].directory)))
     counts = count_statuses([planned.status() for planned in plan])
     say(f"Nothing to do: {counts}. Add rerun=true to run again.")
     return 1 if any(planned.status() == "failed" for planned in plan) else 0

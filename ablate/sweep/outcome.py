@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ablate.record import lock, record
+from ablate.record import disk, lock
 from ablate.run.summary import duration
 from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
@@ -35,20 +35,20 @@ HEADING = ("status", "label", "val. loss", "time", "run")
 
 def outcome(planned: PlannedRun, unrecorded: Mapping[str, str]) -> EndedRun:
     """Read what became of a run; `unrecorded` has failures that its record does not tell."""
-    found, problem = record.read(planned.directory)
+    found, problem = disk.read(planned.directory)
     lost = unrecorded.get(planned.identity.name)
     if found is None or lost:
         status = "failed" if lost or planned.directory.exists() else NOT_STARTED
         return EndedRun(planned, status, "", "", "", lost or problem or "did not start")
-    loss, seconds = found["loss"]["validation"], found["timing"]["total_seconds"]
-    killed = lock.was_killed(found["status"], planned.directory)
+    loss, seconds = found.loss.validation, found.timing.total_seconds
+    killed = lock.was_killed(found.status, planned.directory)
     return EndedRun(
         planned,
-        "interrupted" if killed else str(found["status"]),
-        found["label"] or "",
+        "interrupted" if killed else str(found.status),
+        found.label or "",
         f"{loss:.3f}" if loss is not None else "",
         duration(seconds) if seconds is not None else "",
-        found.get("error") or "",
+        found.error or "",
     )
 
 

@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from ablate.config.compose import Composer
 from ablate.config.values import brief
 from ablate.errors import UserError
-from ablate.record import record
+from ablate.record import disk
 from ablate.run.stop import Stop
 from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
@@ -42,9 +42,10 @@ class Trials:
         The bound keeps a sweeper that models the scores from being led by one that blew up.
         """
         value = job(config, self.stop, None)
-        found, problem = record.read(Path(HydraConfig.get().runtime.output_dir))
-        status = found["status"] if found else str(problem)
-        score = bounded(value, found["loss"]["uniform"]) if found and status != "failed" else None
+        found, problem = disk.read(Path(HydraConfig.get().runtime.output_dir))
+        status = (found.status or "unknown") if found else str(problem)
+        uniform = found.loss.uniform if found and status != "failed" else None
+        score = None if uniform is None else bounded(value, uniform)
         chosen = [word for word in HydraConfig.get().overrides.task if word not in self.fixed]
         words = ", ".join(chosen)
         self.done.append((math.inf if score is None else score, words, status))

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TextIO
 
+from ablate.record.record import Record
+
 
 class Listener:
     """Events of one run, each a no-op here; a listener overrides those it wants.
@@ -14,7 +16,7 @@ class Listener:
     finish; finish comes whatever became of the run.
     """
 
-    def start(self, record: dict, resumed_at: int) -> None:
+    def start(self, record: Record, resumed_at: int) -> None:
         """Before the first step; `resumed_at` steps are already done (0 in a fresh run)."""
 
     def step(self, step: int, loss: float) -> None:
@@ -32,7 +34,7 @@ class Listener:
     def warn(self, text: str) -> None:
         """Something that looks wrong before the first step, with what to try."""
 
-    def finish(self, record: dict) -> None:
+    def finish(self, record: Record) -> None:
         """After the last event of the run, with its final record."""
 
 
@@ -47,7 +49,7 @@ class Curves(Listener):
         self.path = directory / "curves.jsonl"
         self._file: TextIO | None = None
 
-    def start(self, record: dict, resumed_at: int) -> None:
+    def start(self, record: Record, resumed_at: int) -> None:
         """Bring the file back to `resumed_at` and open it for more."""
         kept = [line for line in read_curves(self.path) if line["step"] <= resumed_at]
         temporary = self.path.with_suffix(".jsonl.partial")
@@ -65,7 +67,7 @@ class Curves(Listener):
         self._file.write(_encode(line))
         self._file.flush()
 
-    def finish(self, record: dict) -> None:
+    def finish(self, record: Record) -> None:
         """Close the file."""
         if self._file is not None:
             self._file.close()

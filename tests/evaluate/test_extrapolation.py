@@ -19,6 +19,7 @@ from ablate.data.tokenizers import Bytes
 from ablate.errors import UserError
 from ablate.evaluate.extrapolation import extrapolate, lay_windows, retention
 from ablate.model.shape import Shape
+from ablate.record.evaluated import PositionBuckets, PositionCurve
 
 VOCABULARY = 11
 
@@ -111,7 +112,7 @@ def test_the_curve_by_position_covers_the_longest_window() -> None:
 def test_the_bucket_table_has_equally_many_targets_in_each_bucket() -> None:
     """Buckets end at the lengths; the first 9 targets lack the token that tells them."""
     found = measure(Teller(lag=9), PERIODIC)["buckets"]
-    assert found["from"] == [0, 8, 16, 32]
+    assert found.from_ == [0, 8, 16, 32]
     assert found["to"] == [8, 16, 32, 64]
     assert found["targets"] == 20 * 8
     assert found["accuracy"] == [0.0, 7 / 8, 1.0, 1.0]
@@ -139,8 +140,8 @@ def test_a_diverged_model_gives_null_and_no_error() -> None:
     assert found["retention"] == [None] * 4
     assert found["interval"]["accuracy"] == [None] * 4
     assert found["flags"]["nll"]["tolerates"] == [None] * 4
-    assert found["curve"] is None
-    assert found["buckets"] is None
+    assert found.curve == PositionCurve()
+    assert found.buckets == PositionBuckets()
 
 
 def test_one_batch_of_logits_is_alive_at_a_time_and_none_is_larger_than_a_window() -> None:
@@ -212,7 +213,7 @@ def test_an_encoder_is_scored_on_hidden_tokens_the_same_for_every_context() -> N
     found = measure(model, PERIODIC, MaskedLanguageModelling)
     assert found["accuracy"][1:] == [1.0, 1.0, 1.0]
     assert found["targets"] == 20
-    assert found["curve"] is None
+    assert found.curve == PositionCurve()
     whole = np.concatenate(hidden)
     assert len(whole) == 4 * 20
     assert all((whole[first : first + 20] == whole[:20]).all() for first in (20, 40, 60))

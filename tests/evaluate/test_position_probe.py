@@ -13,6 +13,7 @@ from ablate.data.mlm import MaskedLanguageModelling
 from ablate.data.tasks import CorpusTask
 from ablate.evaluate.position_probe import probe_positions, read_states, watched
 from ablate.evaluate.regression import Samples, Splits, network, ridge, score
+from ablate.record.evaluated import PositionProbe
 from tests.data.test_tasks import corpus
 
 LENGTH = 20
@@ -75,7 +76,7 @@ def test_a_layer_without_finite_numbers_is_null() -> None:
 
 def test_too_few_sequences_give_nothing() -> None:
     task = LanguageModelling(corpus(300), seq_len=LENGTH, batch_size=4, seed=0)
-    assert probe_positions(Made(torch.zeros(LENGTH, 1)), task) is None  # type: ignore[arg-type]
+    assert probe_positions(Made(torch.zeros(LENGTH, 1)), task) == PositionProbe()  # type: ignore[arg-type]
 
 
 def test_padding_is_not_probed_and_no_sequence_is_on_two_sides() -> None:

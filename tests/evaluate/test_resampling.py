@@ -5,6 +5,7 @@ import pytest
 
 from ablate.evaluate.resampling import Groups, group_windows, interval, resample
 from ablate.evaluate.tolerance import flags
+from ablate.record.evaluated import LengthFlags
 
 
 def test_windows_are_grouped_by_the_document_of_their_last_target() -> None:
@@ -64,7 +65,7 @@ def test_flags_follow_the_interval_beyond_the_train_length_alone() -> None:
     assert found["tolerates"] == [None, None, "yes", "no", None]
     assert found["extrapolates"] == [None, None, "no", "no", None]
     fell = flags([16, 32], 16, [[0.0, 0.0], [-0.2, -0.1]], lower_is_better=True, learned=True)
-    assert fell == {"tolerates": [None, "yes"], "extrapolates": [None, "yes"]}
+    assert fell == LengthFlags([None, "yes"], [None, "yes"])
 
 
 def test_who_knows_nothing_is_not_said_to_keep_it() -> None:

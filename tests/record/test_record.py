@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ablate.record import record
+from ablate.record import disk
+from ablate.record.evaluated import Evaluation, PositionProbe
+from ablate.record.record import Loss, Record, RecordedCorpus, ThinnedCurve
 
 
 def minimal(**parts: Any) -> dict[str, Any]:
@@ -22,55 +24,102 @@ def minimal(**parts: Any) -> dict[str, Any]:
     } | parts
 
 
+def made(**parts: Any) -> Record:
+    return Record(status="done", choices={"pos": "rope"}, config={"lr": 0.1}, **parts)
+
+
 def put(directory: Path, text: str | bytes) -> Path:
     data = text.encode() if isinstance(text, str) else text
-    (directory / record.FILE).write_bytes(data)
+    (directory / disk.FILE).write_bytes(data)
     return directory
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    written = minimal(loss={"validation": 2.5, "uniform": 5.545}, seed=3, extra={"new": [1]})
-    record.write(tmp_path, written)
-    found, problem = record.read(tmp_path)
+    written = made(loss=Loss(validation=2.5, uniform=5.545), seed=3)
+    disk.write(tmp_path, written)
+    found, problem = disk.read(tmp_path)
     assert problem is None
-    assert found is not None
-    assert found["loss"]["validation"] == 2.5
-    assert (found["seed"], found["extra"]) == (3, {"new": [1]})
-    assert [path.name for path in tmp_path.iterdir()] == [record.FILE]
+    assert found == written
+    assert [path.name for path in tmp_path.iterdir()] == [disk.FILE]
 
 
-def test_a_record_has_every_key_of_its_shape(tmp_path: Path) -> None:
-    record.write(tmp_path, minimal(corpus=None, gradients=None, extrapolation=None))
-    found, problem = record.read(tmp_path)
+def test_what_is_missing_or_null_reads_as_nothing(tmp_path: Path) -> None:
+    content = minimal(corpus=None, gradients=None, extrapolation=None)
+    found, problem = disk.read(put(tmp_path, json.dumps(content)))
     assert problem is None
     assert found is not None
-    assert set(record.SHAPE) <= set(found)
-    assert found["loss"] == dict.fromkeys(record.SHAPE["loss"])
-    assert found["gradients"]["parameters_first"] == []
-    assert found["extrapolation"] == {
-        "train_length": None,
-        **{key: [] for key in ("lengths", "accuracy", "nll", "retention")},
-    }
+    assert (found.loss, found.corpus, found.curve) == (Loss(), RecordedCorpus(), ThinnedCurve())
+    assert found.gradients.parameters_first == []
+    assert (found.extrapolation.train_length, found.extrapolation.exact) == (None, [])
+    assert (found.position_probe, found.shuffle, found.diagnosis) == (None, None, None)
+    assert found.instrument("stream_rms").first is None
+
+
+def test_a_record_written_back_keeps_what_is_not_known_and_what_was_not_changed(
+    tmp_path: Path,
+) -> None:
+    content = minimal(
+        later={"new": [1]},
+        seed="zero",
+        loss={"median": 3.0, "first": True, "final": 2.0},
+        extrapolation=None,
+        evaluations=["damaged", {"overrides": [], "by": "hand", "shuffle": {"skill": 1}}],
+        timing={"seconds": 1.0, "cpu": 3.0},
+        schema=7,
+    )
+    found, _ = disk.read(put(tmp_path, json.dumps(content)))
+    assert found is not None
+    disk.write(tmp_path, found)
+    assert json.loads((tmp_path / disk.FILE).read_text()) == content
+    assert list(json.loads((tmp_path / disk.FILE).read_text())) == list(content)
+
+    found.timing.seconds = 2.0
+    found.evaluations = [*found.evaluations, Evaluation(overrides=["depth=2"])]
+    disk.write(tmp_path, found)
+    after = json.loads((tmp_path / disk.FILE).read_text())
+    assert after["evaluations"].pop()["overrides"] == ["depth=2"]
+    assert after == content | {"timing": {"seconds": 2.0, "cpu": 3.0}}
+
+
+def test_what_was_not_measured_is_null_or_left_out(tmp_path: Path) -> None:
+    disk.write(tmp_path, made())
+    content = json.loads((tmp_path / disk.FILE).read_text())
+    assert (content["corpus"], content["extrapolation"], content["label"]) == (None, None, None)
+    assert content["loss"] == dict.fromkeys(content["loss"])
+    assert content["gradients"] == dict.fromkeys(
+        ("parameters_first", "parameters_mean", "inputs_first", "inputs_mean", "clip_fraction")
+    )
+    absent = {"evaluations", "curve", "instruments", "position_probe", "shuffle", "diagnosis"}
+    assert not absent & set(content)
+    few = made(position_probe=PositionProbe(), diagnosis=[], instruments={})
+    disk.write(tmp_path, few)
+    content = json.loads((tmp_path / disk.FILE).read_text())
+    assert [content[key] for key in ("position_probe", "diagnosis", "instruments")] == [
+        None,
+        [],
+        {},
+    ]
 
 
 def test_what_only_some_tasks_measure_is_a_list_of_numbers_or_not_there(tmp_path: Path) -> None:
-    for given, expected in (([0.5, None], [0.5, None]), ("much", []), ([True], [None])):
-        record.write(tmp_path, minimal(extrapolation={"exact": given}))
-        found, problem = record.read(tmp_path)
+    for exact, expected in (([0.5, None], [0.5, None]), ("much", []), ([True], [None])):
+        content = minimal(extrapolation={"exact": exact})
+        found, problem = disk.read(put(tmp_path, json.dumps(content)))
         assert found is not None
-        assert found["extrapolation"]["exact"] == expected
-        assert (problem is None) == (given == expected)
+        assert found.extrapolation.exact == expected
+        assert (problem is None) == (exact == expected)
 
 
 def test_the_file_is_standard_json_a_key_a_line(tmp_path: Path) -> None:
-    record.write(tmp_path, {"loss": {"first": math.nan}, "curve": [1.0, math.inf, -math.inf]})
-    text = (tmp_path / record.FILE).read_text()
-    assert (
-        text == '{\n  "schema": 1,\n  "loss": {"first": null},\n  "curve": [1.0, null, null]\n}\n'
-    )
+    curve = ThinnedCurve([1, 2, 3], [1.0, math.inf, -math.inf])
+    disk.write(tmp_path, made(curve=curve, loss=Loss(first=math.nan)))
+    lines = (tmp_path / disk.FILE).read_text().splitlines()
+    assert (lines[0], lines[1], lines[-1]) == ("{", '  "schema": 1,', "}")
+    assert '  "curve": {"steps": [1, 2, 3], "loss": [1.0, null, null]}' in lines
+    assert any(line.startswith('  "loss": {"uniform": null') for line in lines)
 
 
-def test_numpy_numbers_become_plain(tmp_path: Path) -> None:
+def test_numpy_numbers_become_plain() -> None:
     values = {
         "one": np.float32(0.5),
         "nan": np.float64("nan"),
@@ -79,9 +128,7 @@ def test_numpy_numbers_become_plain(tmp_path: Path) -> None:
         "array": np.array([[1.0, np.nan]]),
         "tuple": (np.float32("inf"), 1),
     }
-    record.write(tmp_path, values)
-    assert json.loads((tmp_path / record.FILE).read_text()) == {
-        "schema": 1,
+    assert disk.plain(values) == {
         "one": 0.5,
         "nan": None,
         "whole": 7,
@@ -93,7 +140,7 @@ def test_numpy_numbers_become_plain(tmp_path: Path) -> None:
 
 def test_a_value_that_json_cannot_hold_touches_no_file(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
-        record.write(tmp_path, {"path": object()})
+        disk.write(tmp_path, Record(config={"path": object()}))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -101,7 +148,7 @@ def test_a_value_that_json_cannot_hold_touches_no_file(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_the_old_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
-    record.write(tmp_path, minimal(seed=1))
+    disk.write(tmp_path, made(seed=1))
 
     def full(*arguments: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -109,12 +156,12 @@ def test_a_full_disk_leaves_the_old_record(
     owner = os if failing == "fsync" else Path
     monkeypatch.setattr(owner, failing, full)
     with pytest.raises(OSError, match="No space"):
-        record.write(tmp_path, minimal(seed=2))
+        disk.write(tmp_path, made(seed=2))
     monkeypatch.undo()
-    assert [path.name for path in tmp_path.iterdir()] == [record.FILE]
-    found, _ = record.read(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [disk.FILE]
+    found, _ = disk.read(tmp_path)
     assert found is not None
-    assert found["seed"] == 1
+    assert found.seed == 1
 
 
 def test_a_writer_that_is_interrupted_leaves_no_litter(
@@ -125,17 +172,17 @@ def test_a_writer_that_is_interrupted_leaves_no_litter(
 
     monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        record.write(tmp_path, minimal())
+        disk.write(tmp_path, made())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_record_is_readable_by_others(tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:
-        record.write(tmp_path, minimal())
+        disk.write(tmp_path, made())
     finally:
         os.umask(mask)
-    assert (tmp_path / record.FILE).stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / disk.FILE).stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.parametrize(
@@ -164,7 +211,7 @@ def test_the_record_is_readable_by_others(tmp_path: Path) -> None:
 def test_a_file_that_is_no_record_is_a_problem_in_one_line(
     tmp_path: Path, content: str | bytes, words: str
 ) -> None:
-    found, problem = record.read(put(tmp_path, content))
+    found, problem = disk.read(put(tmp_path, content))
     assert found is None
     assert problem is not None
     assert words in problem
@@ -173,10 +220,10 @@ def test_a_file_that_is_no_record_is_a_problem_in_one_line(
 
 
 def test_a_missing_record_or_run_is_a_problem(tmp_path: Path) -> None:
-    assert record.read(tmp_path) == (None, "missing record.json")
-    assert record.read(tmp_path / "nowhere") == (None, "missing record.json")
-    (tmp_path / record.FILE).mkdir()
-    assert record.read(tmp_path) == (None, "record.json is not a file")
+    assert disk.read(tmp_path) == (None, "missing record.json")
+    assert disk.read(tmp_path / "nowhere") == (None, "missing record.json")
+    (tmp_path / disk.FILE).mkdir()
+    assert disk.read(tmp_path) == (None, "record.json is not a file")
 
 
 def test_a_record_that_may_not_be_read_is_a_problem(
@@ -186,15 +233,15 @@ def test_a_record_that_may_not_be_read_is_a_problem(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", deny)
-    found, problem = record.read(put(tmp_path, json.dumps(minimal())))
+    found, problem = disk.read(put(tmp_path, json.dumps(minimal())))
     assert (found, problem) == (None, "record.json cannot be read: Permission denied")
 
 
 @pytest.mark.parametrize(("schema", "age"), [(2, "newer"), (0, "older")])
 def test_another_schema_is_read_as_far_as_it_goes(tmp_path: Path, schema: int, age: str) -> None:
-    found, problem = record.read(put(tmp_path, json.dumps(minimal(schema=schema, seed=4))))
+    found, problem = disk.read(put(tmp_path, json.dumps(minimal(schema=schema, seed=4))))
     assert found is not None
-    assert found["seed"] == 4
+    assert found.seed == 4
     assert problem == f"record.json has the {age} schema {schema}, this version reads 1"
 
 
@@ -205,19 +252,19 @@ def test_wrong_types_are_named_and_read_as_nothing(tmp_path: Path) -> None:
         gradients=[1],
         extrapolation={"accuracy": [0.1, "x", None]},
     )
-    found, problem = record.read(put(tmp_path, json.dumps(content)))
+    found, problem = disk.read(put(tmp_path, json.dumps(content)))
     assert found is not None
-    assert (found["seed"], found["loss"]["validation"], found["loss"]["first"]) == (None,) * 3
-    assert found["loss"]["uniform"] == 5.5
-    assert found["gradients"]["inputs_first"] == []
-    assert found["extrapolation"]["accuracy"] == [0.1, None, None]
+    assert (found.seed, found.loss.validation, found.loss.first) == (None,) * 3
+    assert found.loss.uniform == 5.5
+    assert found.gradients.inputs_first == []
+    assert found.extrapolation.accuracy == [0.1, None, None]
     assert problem is not None
     assert "`seed` is text, not a number" in problem
     assert problem.endswith("2 more")
 
 
 def test_missing_required_keys_are_named(tmp_path: Path) -> None:
-    found, problem = record.read(put(tmp_path, '{"schema": 1}'))
+    found, problem = disk.read(put(tmp_path, '{"schema": 1}'))
     assert found is not None
     assert problem == "no `status`; no `config`; no `choices`"
 
@@ -225,8 +272,8 @@ def test_missing_required_keys_are_named(tmp_path: Path) -> None:
 def test_non_finite_literals_read_as_nothing(tmp_path: Path) -> None:
     text = '{"schema": 1, "status": "done", "config": {}, "choices": {},'
     text += '"loss": {"first": NaN, "final": Infinity, "best": 1e999, "validation": 2.0}}'
-    found, problem = record.read(put(tmp_path, text))
+    found, problem = disk.read(put(tmp_path, text))
     assert problem is None
     assert found is not None
-    loss = found["loss"]
-    assert (loss["first"], loss["final"], loss["best"], loss["validation"]) == (None,) * 3 + (2.0,)
+    loss = found.loss
+    assert (loss.first, loss.final, loss.best, loss.validation) == (None,) * 3 + (2.0,)

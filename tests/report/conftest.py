@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from ablate.cli import main as ablate
+from ablate.record.fields import parse
+from ablate.record.record import Record
 from ablate.report.runs.collect import Run
 
 LENGTHS = [32, 64, 128, 256, 512]
@@ -106,7 +108,8 @@ def make_run(
     """A run that is on no disk; `parts` as those of `add_run`."""
     record = make_record(study, seed, changes or {})
     change(record, parts)
-    return Run(Path(study, record["name"]), study, record["name"], record, None, record["label"])
+    found, _ = parse(Record, record)
+    return Run(Path(study, record["name"]), study, record["name"], found, None, record["label"])
 
 
 def change(record: dict[str, Any], parts: dict[str, Any]) -> None:

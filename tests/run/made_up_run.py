@@ -2,87 +2,79 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from ablate.record.evaluated import Extrapolation
+from ablate.record.record import Environment, Gradients, Loss, Record, Timing
 from ablate.train.listeners import Listener
 
 UNIFORM = math.log(256)
 UNIGRAM = 3.31
 
 
-def record(**changes: Any) -> dict[str, Any]:
-    choices = {"pos": "rope", "norm": "pre", "warmup": "none"}
-    config = {
-        "pos": {"_target_": "somewhere.Rotary", "base": 10000.0},
-        "norm": {"_target_": "somewhere.Pre", "final": True},
-        "warmup": {"_target_": "somewhere.NoWarmup"},
-        "depth": 3,
-        "lr": 1e-3,
-        "clip": None,
-        "tied": False,
-        "seed": 0,
-        "study": "first",
-        "outputs": "outputs",
-        "device": "auto",
-        "log": {"every": 10},
-    }
+def record(**changes: Any) -> Record:
+    """A run that has just begun; `changes` are attributes of the record."""
     name = "pos=rope,norm=pre,depth=3,seed=0-1f3a9c2e"
-    made: dict[str, Any] = {
-        "run_id": f"first/{name}",
-        "study": "first",
-        "name": name,
-        "status": "running",
-        "label": None,
-        "error": None,
-        "choices": choices,
-        "config": config,
-        "depth": 3,
-        "seq_len": 64,
-        "batch_size": 16,
-        "steps": 40,
-        "steps_done": 0,
-        "parameters": 1_219_840,
-        "loss": {
-            "uniform": UNIFORM,
-            "unigram": UNIGRAM,
-            "unigram_train": UNIGRAM,
-            "first": None,
-            "validation": None,
+    made = Record(
+        run_id=f"first/{name}",
+        study="first",
+        name=name,
+        status="running",
+        choices={"pos": "rope", "norm": "pre", "warmup": "none"},
+        config={
+            "pos": {"_target_": "somewhere.Rotary", "base": 10000.0},
+            "norm": {"_target_": "somewhere.Pre", "final": True},
+            "warmup": {"_target_": "somewhere.NoWarmup"},
+            "depth": 3,
+            "lr": 1e-3,
+            "clip": None,
+            "tied": False,
+            "seed": 0,
+            "study": "first",
+            "outputs": "outputs",
+            "device": "auto",
+            "log": {"every": 10},
         },
-        "gradients": {"parameters_first": None, "inputs_first": None},
-        "extrapolation": None,
-        "timing": {"seconds": None, "tokens_per_second": None, "total_seconds": None},
-        "environment": {"device": "cpu"},
-    }
-    return made | changes
+        depth=3,
+        seq_len=64,
+        batch_size=16,
+        steps=40,
+        steps_done=0,
+        parameters=1_219_840,
+        loss=Loss(uniform=UNIFORM, unigram=UNIGRAM, unigram_train=UNIGRAM),
+        environment=Environment(device="cpu"),
+    )
+    return replace(made, **changes)
 
 
-def finished(**changes: Any) -> dict[str, Any]:
+def finished(**changes: Any) -> Record:
+    """The same run at its end."""
     done: dict[str, Any] = {
         "status": "done",
         "label": "healthy",
         "steps_done": 40,
-        "loss": {
-            "uniform": UNIFORM,
-            "unigram": UNIGRAM,
-            "unigram_train": UNIGRAM,
-            "first": 5.68,
-            "excess": 5.68 - UNIFORM,
-            "final": 2.251,
-            "validation": 2.312,
-            "spike_score": 0.025,
-        },
-        "gradients": {"parameters_first": [0.2, 0.3, 0.4], "inputs_first": [0.01, 0.02, 0.04]},
-        "extrapolation": {
-            "train_length": 64,
-            "lengths": [32, 64, 128, 256, 512],
-            "accuracy": [0.31, 0.33, 0.25, None, None],
-            "nll": [2.4, 2.3, 3.0, None, None],
-            "retention": [0.9, 1.0, 0.6, None, None],
-        },
-        "timing": {"seconds": 61.2, "tokens_per_second": 12300.0, "total_seconds": 90.0},
+        "loss": Loss(
+            uniform=UNIFORM,
+            unigram=UNIGRAM,
+            unigram_train=UNIGRAM,
+            first=5.68,
+            excess=5.68 - UNIFORM,
+            final=2.251,
+            validation=2.312,
+            spike_score=0.025,
+        ),
+        "gradients": Gradients(parameters_first=[0.2, 0.3, 0.4], inputs_first=[0.01, 0.02, 0.04]),
+        "extrapolation": Extrapolation(
+            train_length=64,
+            lengths=[32, 64, 128, 256, 512],
+            accuracy=[0.31, 0.33, 0.25, None, None],
+            nll=[2.4, 2.3, 3.0, None, None],
+            retention=[0.9, 1.0, 0.6, None, None],
+        ),
+        "timing": Timing(seconds=61.2, tokens_per_second=12300.0, total_seconds=90.0),
     }
-    return record() | done | changes
+    return record(**done | changes)
 
 
 def loss_at(step: int) -> float:

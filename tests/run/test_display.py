@@ -2,6 +2,7 @@ import io
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ablate.run.display import HEARTBEAT, Live, Plain, display
 from ablate.run.progress import SO_FAR, CurveWatch, Headway
 from ablate.run.summary import IN_WORDS, summary_lines
 
-FOLDER = Path("outputs") / made_up_run.record()["run_id"]
+FOLDER = Path("outputs") / (made_up_run.record().run_id or "")
 NAME = FOLDER.name
 
 
@@ -309,7 +310,7 @@ def test_every_label_has_its_words(label: str) -> None:
 
 
 def test_a_diverged_run_is_a_result() -> None:
-    loss = made_up_run.finished()["loss"] | {"validation": math.nan, "first": 56.2}
+    loss = replace(made_up_run.finished().loss, validation=math.nan, first=56.2)
     record = made_up_run.finished(status="diverged", label="diverged", steps_done=17, loss=loss)
     verdict, first, *_ = summary_lines(record, FOLDER)
     assert verdict.startswith("diverged by step 17 of 40; a result")
@@ -317,9 +318,9 @@ def test_a_diverged_run_is_a_result() -> None:
 
 
 def test_a_run_without_finite_numbers_has_no_accuracy_to_tell() -> None:
-    found = made_up_run.finished()["extrapolation"]
+    found = made_up_run.finished().extrapolation
     nothing = {key: [None] * len(found["lengths"]) for key in ("accuracy", "nll", "retention")}
-    record = made_up_run.finished(status="diverged", extrapolation={**found, **nothing})
+    record = made_up_run.finished(status="diverged", extrapolation=replace(found, **nothing))
     assert "accuracy by context" not in " ".join(summary_lines(record, FOLDER))
 
 
@@ -330,5 +331,5 @@ def test_a_failure_tells_its_reason() -> None:
 
 
 def test_a_first_loss_below_a_uniform_guess_hints_at_a_leak() -> None:
-    loss = made_up_run.finished()["loss"] | {"first": 4.0}
+    loss = replace(made_up_run.finished().loss, first=4.0)
     assert "leak" in summary_lines(made_up_run.finished(loss=loss), FOLDER)[1]

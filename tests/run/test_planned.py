@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ablate.record import lock, record
+from ablate.record import disk, lock
 from ablate.run.planned import is_wanted, status_on_disk
 
 SETTINGS = {"rerun": False, "retry": True}
@@ -30,7 +30,7 @@ def test_what_is_done_again(status: str | None, changed: dict, wanted: bool) -> 
 
 def test_a_damaged_record_has_no_status(tmp_path: Path) -> None:
     assert status_on_disk(tmp_path) is None
-    (tmp_path / record.FILE).write_text("{")
+    (tmp_path / disk.FILE).write_text("{")
     assert status_on_disk(tmp_path) is None
 
 

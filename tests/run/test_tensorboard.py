@@ -22,19 +22,20 @@ from tensorboard.plugins.hparams import (
     list_session_groups,
 )
 
+from ablate.record.record import Record, Signature
 from ablate.run import pictures
 from ablate.run.board_tags import LAYOUT, diagnosis
 from ablate.run.hyperparameters import COLUMNS, hyperparameters
 from ablate.run.tensorboard import TensorBoard
 
 
-def write(directory: Path, record: dict[str, Any] | None = None, **outcome: Any) -> None:
+def write(directory: Path, record: Record | None = None, **outcome: Any) -> None:
     record = record or made_up_run.record()
     directory.mkdir(parents=True, exist_ok=True)
     board = TensorBoard(directory)
     board.start(record, 0)
     made_up_run.train([board], 1, 40)
-    board.finish(made_up_run.finished() | {"run_id": record["run_id"]} | outcome)
+    board.finish(made_up_run.finished(run_id=record.run_id, **outcome))
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +147,7 @@ def test_the_layout_draws_only_what_is_there(run: Path) -> None:
 
 
 def test_the_diagnosis_is_a_table_of_text(tmp_path: Path) -> None:
-    finding = {"name": "stuck", "evidence": "a | b", "cause": "lr", "advice": "less"}
+    finding = Signature("stuck", "a | b", "lr", "less")
     write(tmp_path / "sick", diagnosis=[finding])
     write(tmp_path / "well", diagnosis=[])
 
@@ -247,8 +248,8 @@ def test_hparams_hold_for_runs_with_different_choices(tmp_path: Path) -> None:
     """Keys that only a later run has, and its results, are shown (tensorboardX#519, #670)."""
     first = made_up_run.record()
     other = made_up_run.record(run_id="first/other")
-    other["choices"] = {"pos": "t5", "norm": "post", "warmup": "linear"}
-    other["config"] = first["config"] | {
+    other.choices = {"pos": "t5", "norm": "post", "warmup": "linear"}
+    other.config = first.config | {
         "pos": {"_target_": "somewhere.T5", "buckets": 32, "distance": {"max": 128}},
         "warmup": {"_target_": "somewhere.Linear", "steps": 50},
         "clip": 1.0,
@@ -260,7 +261,7 @@ def test_hparams_hold_for_runs_with_different_choices(tmp_path: Path) -> None:
     columns = {column.name for column in experiment.hparam_infos}
     for run in ("a", "b"):  # TensorBoard shows the columns of whichever it reads first
         assert {column.name for column in hparams(tmp_path / run)[0].hparam_infos} == columns
-    assert set(rows) == {first["run_id"], "first/other"}
+    assert set(rows) == {first.run_id, "first/other"}
     for row in rows.values():
         assert set(row.hparams) <= columns
         found = {value.name.tag: value.value for value in row.metric_values}
@@ -271,14 +272,14 @@ def test_hparams_hold_for_runs_with_different_choices(tmp_path: Path) -> None:
     assert settings["pos options"].string_value == "buckets=32 distance.max=128"
     assert settings["warmup options"].string_value == "steps=50"
     assert settings["clip"].number_value == 1.0
-    assert "clip" not in rows[first["run_id"]].hparams, "no value is a blank cell"
+    assert "clip" not in rows[first.run_id].hparams, "no value is a blank cell"
     assert rows["first/other"].sessions[0].status == api_pb2.STATUS_FAILURE
     assert [column.display_name for column in experiment.metric_infos] == list(COLUMNS.values())
 
 
 def test_every_run_has_the_same_hyperparameters() -> None:
     first, other = made_up_run.record(), made_up_run.record()
-    other["config"] = first["config"] | {"pos": {"_target_": "somewhere.Other", "k": [1, 2]}}
+    other.config = first.config | {"pos": {"_target_": "somewhere.Other", "k": [1, 2]}}
     assert list(hyperparameters(first)) == list(hyperparameters(other))
     flat = hyperparameters(other)
     assert flat["pos options"] == "k=[1,2]"

@@ -9,7 +9,8 @@ import yaml
 from ablate.config.catalogue import config_folder
 from ablate.config.compose import Composer
 from ablate.data.store import fingerprint
-from ablate.record import record
+from ablate.record import disk
+from ablate.record.record import Environment, Record, RecordedCorpus
 from ablate.run.planned import PlannedRun
 from ablate.sweep import changed
 from ablate.sweep.arguments import separate
@@ -36,10 +37,14 @@ def rewrite(
     planned: PlannedRun, *, sha256: str | None, git: str = GIT, status: str = "done"
 ) -> None:
     planned.directory.mkdir(parents=True, exist_ok=True)
-    environment = {"ablate": changed.ablate.__version__, "git": git}
-    corpus = {"name": "text", "sha256": sha256}
-    content = {"status": status, "config": planned.config, "choices": planned.identity.choices}
-    record.write(planned.directory, {**content, "environment": environment, "corpus": corpus})
+    record = Record(
+        status=status,
+        config=planned.config,
+        choices=planned.identity.choices,
+        environment=Environment(ablate=changed.ablate.__version__, git=git),
+        corpus=RecordedCorpus(name="text", sha256=sha256),
+    )
+    disk.write(planned.directory, record)
 
 
 def sha_of(planned: PlannedRun) -> str:

@@ -18,7 +18,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from ablate.cli import main
 from ablate.config.compose import Composer
 from ablate.errors import UserError
-from ablate.record import record
+from ablate.record import disk
 from ablate.run.planned import PlannedRun
 from ablate.sweep import cluster, remote
 from ablate.sweep.arguments import separate
@@ -54,8 +54,9 @@ def write(planned: PlannedRun, status: str) -> None:
     planned.directory.mkdir(parents=True, exist_ok=True)
     from ablate.run.recording import first_record
 
-    found = first_record(planned.config, planned.identity)
-    record.write(planned.directory, {**found, "status": status})
+    record = first_record(planned.config, planned.identity)
+    record.status = status
+    disk.write(planned.directory, record)
 
 
 def launch(
@@ -88,9 +89,9 @@ def test_a_run_whose_worker_is_lost_is_handed_over_again_and_then_given_up(
     assert launcher.batches == [3, 2]
     assert statuses == ["done", "failed", "done"]
     assert unrecorded == {}
-    found, _ = record.read(launcher.plan[1].directory)
+    found, _ = disk.read(launcher.plan[1].directory)
     assert found is not None
-    assert "lost, 2 times" in found["error"]
+    assert "lost, 2 times" in found.error
 
 
 def test_a_launcher_that_cannot_start_is_a_mistake(

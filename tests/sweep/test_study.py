@@ -10,7 +10,8 @@ from ablate.cli import main
 from ablate.config.catalogue import STUDIES, Catalogue
 from ablate.config.compose import Composer
 from ablate.errors import UserError
-from ablate.record import record, study_note
+from ablate.record import disk, study_note
+from ablate.record.record import Record
 from ablate.run.planned import PlannedRun
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Product
@@ -205,8 +206,8 @@ def test_a_study_whose_other_runs_are_done_has_nothing_to_do(
     for planned in StudyRuns(separate(line), Composer()).plan():
         if planned.identity.choices != {**planned.identity.choices, "pos": "xpos", "task": "mlm"}:
             planned.directory.mkdir(parents=True)
-            content = {"config": planned.config, "choices": planned.identity.choices}
-            record.write(planned.directory, {"status": "done", **content})
+            record = Record(status="done", config=planned.config, choices=planned.identity.choices)
+            disk.write(planned.directory, record)
     assert main(["run", *line]) == 0
     told = capsys.readouterr().err
     assert "left out: 1 run (pos=xpos" in told

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from ablate.record.record import Signature
 from ablate.report.inference.arms import Group
 from ablate.shell.clean import clean
 
@@ -27,29 +27,25 @@ def findings(groups: Sequence[Group]) -> list[ArmFinding]:
 
 
 def _of_arm(group: Group) -> list[ArmFinding]:
-    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    alike: dict[tuple[str, str], list[Signature]] = {}
     for outcome in group.outcomes:
-        diagnosis = outcome.run.record.get("diagnosis")
-        entries = diagnosis if isinstance(diagnosis, list) else []
         # The last of several in one record that have a name and an advice in common.
-        once = {
-            (str(entry.get("name")), str(entry.get("advice"))): entry
-            for entry in entries
-            if isinstance(entry, dict)
-        }
-        for kind, entry in once.items():
-            alike.setdefault(kind, []).append(entry)
+        signatures = outcome.run.record.diagnosis or []
+        once = {(signature.name, signature.advice): signature for signature in signatures}
+        for kind, signature in once.items():
+            if signature.name:
+                alike.setdefault(kind, []).append(signature)
     return [
         ArmFinding(
             arm=group.arm.label,
             name=clean(name),
-            count=len(entries),
+            count=len(signatures),
             of=len(group.outcomes),
-            evidence=clean(str(entries[0].get("evidence", ""))),
-            cause=clean(str(entries[0].get("cause", ""))),
-            advice=clean(str(entries[0].get("advice", ""))),
+            evidence=clean(signatures[0].evidence),
+            cause=clean(signatures[0].cause),
+            advice=clean(signatures[0].advice),
         )
-        for (name, _), entries in alike.items()
+        for (name, _), signatures in alike.items()
     ]
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ablate.record.record import FILE
+from ablate.record.disk import FILE
+from ablate.record.record import Record
 from ablate.report.page.commands import Overrides, command
 from ablate.report.page.remeasured import Sheet, sheets
 from ablate.report.runs.collect import Run
@@ -110,7 +111,7 @@ def _fold(run: Run, keys: Sequence[str], words: str) -> Fold:
     )
 
 
-def _shown(record: dict[str, Any], key: str) -> Shown:
+def _shown(record: Record, key: str) -> Shown:
     value = BY_KEY[key].extract(record)
     if isinstance(value, Missing):
         return Shown(value.value, None)
@@ -142,17 +143,15 @@ def fingerprint(run: Run) -> str:
         return hashlib.sha256(b"").hexdigest()
 
 
-def _findings(record: dict[str, Any]) -> list[tuple[str, str]]:
-    diagnosis = record.get("diagnosis")
-    entries = diagnosis if isinstance(diagnosis, list) else []
+def _findings(record: Record) -> list[tuple[str, str]]:
     return [
         (
-            clean(str(entry.get("name", ""))),
-            clean("; ".join(str(entry[key]) for key in ("evidence", "cause") if entry.get(key)))
-            + (f" → {clean(str(entry['advice']))}" if entry.get("advice") else ""),
+            clean(signature.name),
+            clean("; ".join(filter(None, (signature.evidence, signature.cause))))
+            + (f" → {clean(signature.advice)}" if signature.advice else ""),
         )
-        for entry in entries
-        if isinstance(entry, dict)
+        for signature in record.diagnosis or []
+        if signature.name
     ]
 
 

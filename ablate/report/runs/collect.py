@@ -9,12 +9,12 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ablate.errors import UserError
 from ablate.judge import labels
+from ablate.record.disk import FILE, read
 from ablate.record.lock import was_killed
-from ablate.record.record import FILE, read
+from ablate.record.record import Record
 
 # Any of these makes a folder a run's. A folder with nothing to see in it, beside runs, is one too:
 # its run died before it wrote a thing.
@@ -29,12 +29,12 @@ class Run:
     directory: Path
     study: str
     name: str
-    found: dict[str, Any] | None
+    found: Record | None
     problem: str | None
     label: str | None
 
     @property
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """The record of a run that has one. Raises ValueError otherwise."""
         if self.found is None:
             raise ValueError(f"{self.directory} has no record: {self.problem}")
@@ -43,7 +43,7 @@ class Run:
     @property
     def arm(self) -> str:
         """The configuration without its seed, by name."""
-        return self.record["arm"] or self.name
+        return self.record.arm or self.name
 
 
 def collect(paths: Sequence[Path], outputs: Path) -> list[Run]:
@@ -136,12 +136,12 @@ def _hollow(folder: Path) -> bool:
 def load(directory: Path) -> Run:
     """Read one run; what is wrong with its record is its `problem`."""
     record, problem = read(directory)
-    if record and was_killed(record["status"], directory):
-        record = {**record, "status": "interrupted"}
+    if record and was_killed(record.status, directory):
+        record.status = "interrupted"
         problem = problem or "its process was killed; the same command goes on"
     absolute = directory.absolute()
-    study = (record and record["study"]) or absolute.parent.name
-    label = record["label"] if record else None
+    study = (record and record.study) or absolute.parent.name
+    label = record.label if record else None
     return Run(directory, study, absolute.name, record, problem, label)
 
 
@@ -152,37 +152,37 @@ def with_slow(runs: Sequence[Run]) -> list[Run]:
     arm is the one with the lowest mean validation loss over its seeds.
     """
     losses: dict[tuple[str, ...], dict[str, list[float]]] = {}
-    for run in _finished(runs):
+    for run, loss in _finished(runs):
         arms = losses.setdefault(_comparable(run), {})
-        arms.setdefault(run.arm, []).append(run.record["loss"]["validation"])
+        arms.setdefault(run.arm, []).append(loss)
     best = {
         family: min(sum(values) / len(values) for values in arms.values())
         for family, arms in losses.items()
     }
-    slow = {run.directory for run in _finished(runs) if _is_slow(run, best[_comparable(run)])}
+    slow = {
+        run.directory
+        for run, loss in _finished(runs)
+        if _is_slow(run, loss, best[_comparable(run)])
+    }
     return [replace(run, label="slow") if run.directory in slow else run for run in runs]
 
 
-def _finished(runs: Iterable[Run]) -> Iterable[Run]:
+def _finished(runs: Iterable[Run]) -> Iterable[tuple[Run, float]]:
+    """The runs that are done, with their validation losses, nats."""
     for run in runs:
-        done = run.found is not None and run.found["status"] == "done"
-        if done and run.record["loss"]["validation"] is not None:
-            yield run
+        if run.found is not None and run.found.status == "done":
+            loss = run.found.loss.validation
+            if loss is not None:
+                yield run, loss
 
 
 def _comparable(run: Run) -> tuple[str, ...]:
-    corpus, choices = run.record["corpus"], run.record["choices"]
-    parts = (corpus["name"], corpus["sha256"], corpus["vocabulary"], choices.get("task"))
+    corpus, choices = run.record.corpus, run.record.choices
+    parts = (corpus.name, corpus.sha256, corpus.vocabulary, choices.get("task"))
     return (run.study, *map(str, parts))
 
 
-def _is_slow(run: Run, best: float) -> bool:
-    curve = run.record["curve"]
-    points = [
-        (step, loss)
-        for step, loss in zip(curve["steps"], curve["loss"], strict=False)
-        if step is not None and loss is not None
-    ]
+def _is_slow(run: Run, validation: float, best: float) -> bool:
+    points = run.record.curve.points()
     steps, losses = [step for step, _ in points], [loss for _, loss in points]
-    validation = run.record["loss"]["validation"]
     return run.label == "healthy" and labels.slow(validation, best, steps, losses)

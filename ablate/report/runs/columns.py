@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ablate.judge.intervals import Scale
+from ablate.record.record import Record
 from ablate.report.runs.extract import Missing as Missing
-from ablate.report.runs.extract import Record, Value, at, at_context, first_over_last, tolerated
+from ablate.report.runs.extract import Value, at, at_context, first_over_last, tolerated
 
 Better = Literal["", "lower", "higher"]
 

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any
 
 from ablate.judge import profile
+from ablate.record.record import Record
 
 
 class Missing(Enum):
@@ -15,7 +16,6 @@ class Missing(Enum):
 
 
 Value = float | Missing
-Record = dict[str, Any]
 
 
 def at(*path: str) -> Callable[[Record], Value]:
@@ -24,7 +24,7 @@ def at(*path: str) -> Callable[[Record], Value]:
     def extract(record: Record) -> Value:
         value: Any = record
         for key in path:
-            value = value[key]
+            value = vars(value)[key]
         return Missing.UNMEASURED if value is None else float(value)
 
     return extract
@@ -34,7 +34,8 @@ def first_over_last(key: str) -> Callable[[Record], Value]:
     """Divide a gradient norm of the first block by that of the last."""
 
     def extract(record: Record) -> Value:
-        ratio = profile.first_over_last(record["gradients"][key])
+        norms: list[float | None] = vars(record.gradients)[key]
+        ratio = profile.first_over_last(norms)
         return Missing.UNMEASURED if ratio is None else ratio
 
     return extract
@@ -44,11 +45,12 @@ def at_context(key: str, factor: float) -> Callable[[Record], Value]:
     """Read a quantity of the extrapolation at a context of `factor` train lengths."""
 
     def extract(record: Record) -> Value:
-        measured = record["extrapolation"]
-        length = measured["train_length"]
-        if length is None or factor * length not in measured["lengths"]:
+        measured = record.extrapolation
+        length = measured.train_length
+        if length is None or factor * length not in measured.lengths:
             return Missing.UNMEASURED
-        place, values = measured["lengths"].index(factor * length), measured.get(key, [])
+        place = measured.lengths.index(int(factor * length))
+        values: list[float | None] = vars(measured)[key]
         if place >= len(values):
             return Missing.UNMEASURED
         value = values[place]
@@ -56,8 +58,8 @@ def at_context(key: str, factor: float) -> Callable[[Record], Value]:
             return float(value)
         # Every scheme can do L: what has no accuracy even there gave no finite numbers. Retention
         # has no value either where nothing was learned.
-        accuracies = dict(zip(measured["lengths"], measured.get("accuracy", []), strict=False))
-        nothing = key == "retention" and accuracies.get(factor * length) is not None
+        accuracies = dict(zip(measured.lengths, measured.accuracy, strict=False))
+        nothing = key == "retention" and accuracies.get(int(factor * length)) is not None
         unable = accuracies.get(length) is not None and not nothing
         return Missing.UNDEFINED if unable else Missing.UNMEASURED
 
@@ -69,20 +71,20 @@ def tolerated(record: Record) -> Value:
 
     1 where it does not surely tolerate the next one beyond L.
     """
-    measured = record["extrapolation"]
-    flags = _object(measured.get("flags"))
-    found = _object(flags.get("exact") or flags.get("accuracy")).get("tolerates")
-    length, lengths = measured["train_length"], measured["lengths"]
-    if not isinstance(found, list) or not length or all(c <= length for c in lengths):
+    measured = record.extrapolation
+    flags = measured.flags.exact or measured.flags.accuracy
+    length, lengths = measured.train_length, measured.lengths
+    if (
+        flags is None
+        or not flags.tolerates
+        or not length
+        or all(context <= length for context in lengths)
+    ):
         return Missing.UNMEASURED
     kept = 1.0
-    for context, flag in zip(lengths, found, strict=False):
+    for context, flag in zip(lengths, flags.tolerates, strict=False):
         if context > length:
             if flag != "yes":
                 break
             kept = context / length
     return kept
-
-
-def _object(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}

@@ -1,17 +1,10 @@
 """What a record holds of its trained model besides its columns: probes and later evaluations."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from ablate.record.record import NUMBER, NUMBERS, SHAPE, fit
+from ablate.record.evaluated import Evaluation, PositionProbe
+from ablate.record.record import Record
 from ablate.report.runs.collect import Run
-
-KINDS = ("ridge", "ridge_control", "network", "network_control")
-ENTRY: dict[str, Any] = {
-    "extrapolation": SHAPE["extrapolation"],
-    "position_probe": {kind: {"r2": NUMBERS} for kind in KINDS},
-    "shuffle": {"change": NUMBER, "interval": NUMBERS},
-}
 
 
 @dataclass(frozen=True)
@@ -23,7 +16,7 @@ class Measured:
     """
 
     overrides: list[str] | None
-    lengths: list[float]
+    lengths: list[int]
     accuracy: list[float | None]
     position_r2: dict[str, list[float | None]]
     shuffle_change: float | None
@@ -36,29 +29,31 @@ def measured(run: Run) -> list[Measured]:
     An entry that is damaged is there with what of it can be read.
     """
     record = run.record
-    entries = record.get("evaluations")
-    later = [] if entries is None else entries if isinstance(entries, list) else [entries]
-    if not later and not record.get("position_probe") and not record.get("shuffle"):
+    if not record.evaluations and not record.position_probe and not record.shuffle:
         return []
-    return [_measured(record, None), *(_measured(entry, _overrides(entry)) for entry in later)]
+    later = [_measured(entry, entry.overrides) for entry in record.evaluations]
+    return [_measured(record, None), *later]
 
 
-def _overrides(entry: Any) -> list[str]:
-    given = entry.get("overrides") if isinstance(entry, dict) else None
-    return [word for word in given if isinstance(word, str)] if isinstance(given, list) else []
-
-
-def _measured(entry: Any, overrides: list[str] | None) -> Measured:
-    found = fit(entry, ENTRY)
-    contexts, probe = found["extrapolation"], found["position_probe"]
-    pairs = zip(contexts["lengths"], contexts["accuracy"], strict=False)
-    kept = [(length, accuracy) for length, accuracy in pairs if length is not None]
-    bounds = [bound for bound in found["shuffle"]["interval"] if bound is not None]
+def _measured(entry: Record | Evaluation, overrides: list[str] | None) -> Measured:
+    pairs = list(zip(entry.extrapolation.lengths, entry.extrapolation.accuracy, strict=False))
+    shuffle = entry.shuffle
+    bounds = (shuffle.interval or []) if shuffle else []
     return Measured(
         overrides,
-        [length for length, _ in kept],
-        [accuracy for _, accuracy in kept],
-        {kind: probe[kind]["r2"] for kind in KINDS if probe[kind]["r2"]},
-        found["shuffle"]["change"],
+        [length for length, _ in pairs],
+        [accuracy for _, accuracy in pairs],
+        _r2(entry.position_probe or PositionProbe()),
+        shuffle.change if shuffle else None,
         bounds if len(bounds) == 2 else [],
     )
+
+
+def _r2(probe: PositionProbe) -> dict[str, list[float | None]]:
+    probes = {
+        "ridge": probe.ridge,
+        "ridge_control": probe.ridge_control,
+        "network": probe.network,
+        "network_control": probe.network_control,
+    }
+    return {kind: fit.r2 for kind, fit in probes.items() if fit.r2}

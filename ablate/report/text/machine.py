@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ablate.record import study_note
-from ablate.record.record import SCHEMA, plain
+from ablate.record.disk import plain
+from ablate.record.record import SCHEMA
 from ablate.report.inference.analysis import Analysis
 from ablate.report.runs.columns import COLUMNS, Column
 from ablate.report.runs.measured import measured

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ablate.record import lock, record
+from ablate.record import disk, lock
 from ablate.run.planned import FINISHED, PlannedRun, Stamp, ended_since, stamp
 from ablate.run.stop import STOPPING
 from ablate.run.summary import brief_lines
@@ -97,15 +97,16 @@ class Foreman(Ear):
 
     def _close(self, planned: PlannedRun, before: str, problem: str | None = None) -> None:
         name = planned.identity.name
-        found, unread = record.read(planned.directory)
+        found, unread = disk.read(planned.directory)
         if found is None and self._stopping:
             self.shown.ended(self.rows.end(name, "interrupted", None), "stopped before it began")
             return
         if found is None or problem:
             self.shown.ended(self.rows.end(name, "failed", None), f"failed: {problem or unread}")
             return
-        row = self.rows.end(name, found["status"], found["label"])
-        words = found["status"]
+        words = found.status or "unknown"
+        row = self.rows.end(name, words, found.label)
+
         # Another process may have left a record that lacks what a summary tells.
         with contextlib.suppress(TypeError, ValueError, LookupError):
             words = brief_lines(found, planned.directory)[0]
@@ -116,13 +117,13 @@ class Foreman(Ear):
         from ablate.run.recording import close_record
 
         directory = planned.directory
-        found, _ = record.read(directory)
+        found, _ = disk.read(directory)
         written = stamp(directory) != self._began_with.get(planned.identity.name)
-        if found and written and found["status"] != "running":
+        if found and written and found.status != "running":
             return None
         if self._stopping and found is None:
             return None  # it was never begun
-        if found and found["status"] in FINISHED:
+        if found and found.status in FINISHED:
             return reason  # an earlier result, which it was to replace, stays
         status = "interrupted" if self._stopping else "failed"
         try:

@@ -20,6 +20,7 @@ from ablate.build import pick_device
 from ablate.errors import in_a_line
 from ablate.judge.labels import progress_label
 from ablate.record import lock
+from ablate.record.record import Record
 from ablate.run.execute import execute
 from ablate.run.planned import PlannedRun
 from ablate.run.progress import Clock, CurveWatch, Headway
@@ -131,8 +132,8 @@ class Sender(Listener):
         self._sent = clock()
         self._steps = 0
 
-    def start(self, record: dict, resumed_at: int) -> None:
-        self._steps = record["steps"]
+    def start(self, record: Record, resumed_at: int) -> None:
+        self._steps = record.steps or 0
         self._diagnosis = CurveWatch(record, self._clock, progress_label)
         self._send(Began(Headway(record, resumed_at).size, self._steps, resumed_at))
 

@@ -355,7 +355,7 @@ def test_counts_of_diverged_and_stuck_runs_by_level() -> None:
 
 def test_runs_of_few_seeds_are_counted_and_not_tested() -> None:
     runs = factorial({"lr": [0.001, 0.003], "depth": [2, 4, 8]}, wobble, 2)
-    runs = [replace(r, label="stuck") if r.record["lr"] == 0.003 else r for r in runs]
+    runs = [replace(r, label="stuck") if r.record.config["lr"] == 0.003 else r for r in runs]
     analysis = analyse(runs)
     assert "stuck" not in said(analysis, "mattered")
     assert (
@@ -363,7 +363,7 @@ def test_runs_of_few_seeds_are_counted_and_not_tested() -> None:
         " few for a test"
     ) in said(analysis, "undecided")
     for run in runs:
-        if run.record["lr"] == 0.003:
+        if run.record.config["lr"] == 0.003:
             run.record["status"] = "diverged"
     text = said(analyse(runs), "undecided")
     assert "6 of 6 runs diverged against 0 of 6, over 2 seeds only: too few for a test; no" in text
@@ -382,7 +382,7 @@ def test_counts_are_seldom_wrong_where_arms_share_the_luck_of_a_seed(
         own = generator.random((2, seeds)) < shared
         told = [
             replace(r, label="stuck")
-            if own[int(r.record["lr"] > 0.002), r.record["seed"]] != (generator.random() < 0.1)
+            if own[int(r.record.config["lr"] > 0.002), r.record.seed] != (generator.random() < 0.1)
             else r
             for r in runs
         ]

@@ -216,5 +216,5 @@ def test_a_choice_at_the_end_of_the_grid_is_said_to_be() -> None:
     inside = grid({"rope": rates, "alibi": rates})
     assert "last of those tried" not in cautions(analyse(inside, choose_key="lr"))
     for run in inside:  # names have no end
-        run.record["config"]["lr"] = {0.0003: "b", 0.001: "a", 0.003: "c"}[run.record["lr"]]
+        run.record["config"]["lr"] = {0.0003: "b", 0.001: "a", 0.003: "c"}[run.record.config["lr"]]
     assert "last of those tried" not in cautions(analyse(inside, choose_key="lr"))

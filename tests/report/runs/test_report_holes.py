@@ -14,7 +14,7 @@ from ablate.diff.command import compare
 from ablate.diff.side_by_side import as_text
 from ablate.diff.sides import Side
 from ablate.errors import UserError
-from ablate.record.record import plain, read
+from ablate.record.disk import plain, read
 from ablate.report.inference.analysis import analyse
 from ablate.report.runs.collect import load
 from ablate.report.runs.columns import COLUMNS

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ablate.record.record import plain
+from ablate.record.disk import plain
 from ablate.report.inference.analysis import analyse
 from ablate.report.page import content as content_module
 from ablate.report.page import write

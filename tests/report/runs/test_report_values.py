@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from ablate.judge.intervals import interval
+from ablate.record.record import Record
 from ablate.report.runs.columns import BY_KEY, Missing
 from ablate.report.runs.extract import tolerated
 from ablate.report.runs.shown import columns_shown
@@ -15,11 +16,8 @@ from tests.report.conftest import make_run
 FLAGS = [None, None, "yes", "yes", "no"]
 
 
-def record(flags: Any) -> dict[str, Any]:
-    found = make_run().record
-    assert found is not None
-    found["extrapolation"]["flags"] = flags
-    return found
+def record(flags: Any) -> Record:
+    return make_run(extrapolation__flags=flags).record
 
 
 @pytest.mark.parametrize(
@@ -50,7 +48,7 @@ def test_the_column_stands_in_the_table_where_a_run_has_flags() -> None:
     run = make_run()
     assert run.record is not None
     assert "tolerated" not in [column.key for column in columns_shown(build([run]))]
-    run.record["extrapolation"]["flags"] = {"accuracy": {"tolerates": FLAGS}}
+    run = make_run(extrapolation__flags={"accuracy": {"tolerates": FLAGS}})
     table = build([run])
     assert "tolerated" in [column.key for column in columns_shown(table)]
     assert table.rows[0].cells["tolerated"].mean == 4
@@ -61,12 +59,12 @@ def test_the_column_stands_in_the_table_where_a_run_has_flags() -> None:
 
 def test_what_diverged_or_learned_nothing_is_not_a_length_that_a_scheme_cannot_do() -> None:
     found = record({})
-    measured = found["extrapolation"]
-    measured |= {"retention": [None] * 5, "accuracy": [0.1, 0.1, 0.1, None, None]}
+    measured = found.extrapolation
+    measured.retention, measured.accuracy = [None] * 5, [0.1, 0.1, 0.1, None, None]
     assert BY_KEY["ret_2L"].extract(found) is Missing.UNMEASURED
     assert BY_KEY["ret_8L"].extract(found) is Missing.UNDEFINED
     assert BY_KEY["acc_8L"].extract(found) is Missing.UNDEFINED
-    measured |= {"accuracy": [None] * 5, "nll": [None] * 5}
+    measured.accuracy, measured.nll = [None] * 5, [None] * 5
     assert BY_KEY["acc_8L"].extract(found) is Missing.UNMEASURED
     assert BY_KEY["nll_L"].extract(found) is Missing.UNMEASURED
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ablate.config.identity import Identity
-from ablate.record import lock, record
+from ablate.record import disk, lock
+from ablate.record.record import Record, Timing
 from ablate.run.planned import PlannedRun, ended_since, stamp
 from ablate.run.recording import finish
 from ablate.sweep.outcome import outcome
@@ -63,8 +64,7 @@ def foreman(*runs: PlannedRun) -> Foreman:
 
 def put(run: PlannedRun, status: str, **more: Any) -> PlannedRun:
     run.directory.mkdir(exist_ok=True)
-    content = {"status": status, "config": run.config, "choices": {}, "steps": 100, **more}
-    record.write(run.directory, content)
+    disk.write(run.directory, Record(status=status, config=run.config, steps=100, **more))
     return replace(run, stamp=stamp(run.directory))
 
 
@@ -105,11 +105,11 @@ def test_a_run_that_left_nothing_has_a_whole_record_of_its_failure(run: PlannedR
     own = foreman(run)
     assert own.may_begin(run)
     own.ended(job(run), "no process could be started for it: no memory")
-    content, problem = record.read(run.directory)
+    content, problem = disk.read(run.directory)
     assert problem is None
     assert content is not None
-    assert content["status"] == "failed"
-    assert "no memory" in content["error"]
+    assert content.status == "failed"
+    assert "no memory" in content.error
 
 
 @pytest.mark.parametrize("status", ["done", "diverged", "failed", "interrupted"])
@@ -238,13 +238,12 @@ def test_a_record_that_says_running_is_believed_while_a_process_is_at_work(run: 
 
 def test_the_whole_time_of_a_run_is_that_of_all_processes_that_worked_on_it() -> None:
     began = datetime.now(UTC) - timedelta(seconds=90)
-    timing = {"started": began.isoformat(), "finished": None, "total_seconds": 30.0}
-    result = {"timing": timing}
-    finish(result, "interrupted", None)
-    assert timing["total_seconds"] == pytest.approx(120, abs=10)
-    before = timing["total_seconds"]
-    finish(result, "failed", "it had ended before")
-    assert timing["total_seconds"] == before
-    damaged = {"timing": {"started": "at noon", "finished": None, "total_seconds": None}}
+    record = Record(timing=Timing(started=began.isoformat(), total_seconds=30.0))
+    finish(record, "interrupted", None)
+    before = record.timing.total_seconds
+    assert before == pytest.approx(120, abs=10)
+    finish(record, "failed", "it had ended before")
+    assert record.timing.total_seconds == before
+    damaged = Record(timing=Timing(started="at noon"))
     finish(damaged, "failed", "killed")
-    assert damaged["timing"]["total_seconds"] is None
+    assert damaged.timing.total_seconds is None
