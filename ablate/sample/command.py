@@ -23,35 +23,37 @@ Continue a text with a trained run, token by token with the key-value cache.
 
 def main(arguments: Sequence[str]) -> int:
     """Print the prompt and what the run makes of it; the exit code."""
-    given = parser().parse(arguments)
-    if given.temperature < 0:
-        raise UserError(f"--temperature {given.temperature}: must be 0 or more")
-    if given.tokens < 1:
-        raise UserError(f"--tokens {given.tokens}: must be 1 or more")
-    folders = [Path(folder) for folder in given.config_dir]
-    run = open_run(given.run, Path(given.outputs), [], folders)
+    options = parser().parse(arguments)
+    if options.temperature < 0:
+        raise UserError(f"--temperature {options.temperature}: must be 0 or more")
+    if options.tokens < 1:
+        raise UserError(f"--tokens {options.tokens}: must be 1 or more")
+    folders = [Path(folder) for folder in options.config_dir]
+    run = open_run(options.run, Path(options.outputs), [], folders)
     if not run.bench.task.causal:
         raise UserError(f"{run.directory.name}: an encoder cannot continue a text")
-    print(continuation(run, given.prompt, given.tokens, given.temperature, given.seed))
+    print(continuation(run, options.prompt, options.tokens, options.temperature, options.seed))
     return 0
 
 
 def parser() -> Parser:
     """The flags of `ablate sample`."""
-    made = Parser("ablate sample", DESCRIPTION)
-    made.add_argument("run", help="a run's folder, or how its name begins")
-    made.add_argument("--prompt", default="\n", help="the text to go on with (default: a new line)")
-    made.add_argument("--tokens", type=int, default=200, help="how many to add (default: 200)")
-    made.add_argument(
+    parser = Parser("ablate sample", DESCRIPTION)
+    parser.add_argument("run", help="a run's folder, or how its name begins")
+    parser.add_argument(
+        "--prompt", default="\n", help="the text to go on with (default: a new line)"
+    )
+    parser.add_argument("--tokens", type=int, default=200, help="how many to add (default: 200)")
+    parser.add_argument(
         "--temperature",
         type=float,
         default=0.8,
         help="0 takes the likeliest token, 1 draws as the model says (default: 0.8)",
     )
-    made.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
-    made.add_argument("--outputs", default="outputs", help="where runs are (default: outputs)")
-    made.add_argument("--config-dir", action="append", default=[], help="your own choices")
-    return made
+    parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
+    parser.add_argument("--outputs", default="outputs", help="where runs are (default: outputs)")
+    parser.add_argument("--config-dir", action="append", default=[], help="your own choices")
+    return parser
 
 
 def continuation(run: Finished, prompt: str, tokens: int, temperature: float, seed: int) -> str:
@@ -81,12 +83,12 @@ def continuation(run: Finished, prompt: str, tokens: int, temperature: float, se
 def encode(tokenizer: Tokenizer, prompt: str) -> list[int]:
     """The prompt's tokens; raises UserError where it has none."""
     try:
-        found = [int(token) for token in tokenizer.encode(prompt)]
+        tokens = [int(token) for token in tokenizer.encode(prompt)]
     except ValueError as error:
         raise UserError(f"--prompt: {error}") from error
-    if not found:
+    if not tokens:
         raise UserError("--prompt: at least one character is needed")
-    return found
+    return tokens
 
 
 @torch.inference_mode()

@@ -111,17 +111,16 @@ def readable(text: str, encoding: str | None) -> str:
 
 def show(lines: Iterable["str | Text"]) -> None:
     """Print lines to stdout, in colour where it is a terminal that wants it."""
-    told = list(lines)
     if sys.stdout.isatty():
         from rich.console import Console
 
         console = Console(soft_wrap=True, highlight=False, markup=False)
         encoding = sys.stdout.encoding
-        for line in told:
+        for line in lines:
             same = readable(str(line), encoding) == str(line)
             console.print(line if same else readable(str(line), encoding))
         return
-    for line in told:
+    for line in lines:
         print(readable(str(line), sys.stdout.encoding).rstrip())
 
 

@@ -12,7 +12,8 @@ from ablate.run.planned import PlannedRun
 from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
 from ablate.sweep.plan import compose_all, named_runs, refused
-from ablate.sweep.study import Study, find, read
+from ablate.sweep.study import Study
+from ablate.sweep.study_file import find, read
 
 Skipped = dict[str, list[PlannedRun]]
 """Reason → the runs that are left out for it."""

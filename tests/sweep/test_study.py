@@ -15,7 +15,7 @@ from ablate.record.record import Record
 from ablate.run.planned import PlannedRun
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Product
-from ablate.sweep.study import read
+from ablate.sweep.study_file import read
 from ablate.sweep.study_plan import StudyRuns
 from tests.conftest import TINY
 

@@ -1,0 +1,133 @@
+"""Reading a study file: what it may hold, and every mistake in it in a line."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ablate.config.catalogue import STUDIES, Catalogue, nearest
+from ablate.config.values import write
+from ablate.errors import UserError
+from ablate.sweep.arguments import SEEDS, as_range
+from ablate.sweep.study import Rule, Study, keyed
+
+KEYS = ("settings", "arms", "grid", "seeds", "skip")
+RULE = "{when: {KEY: VALUE}, because: WHY}"
+
+
+class KeysOnce(yaml.SafeLoader):
+    """Reads YAML, and refuses a key given twice, of which YAML keeps the last without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping; raises yaml.YAMLError."""
+        seen: list[Any] = []
+        for key, _ in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise yaml.YAMLError(f"{key.value} is given twice, again in line {line}")
+            seen.append(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def find(word: str, catalogue: Catalogue) -> Path:
+    """The file of a study, by its path or its name; raises UserError where there is none."""
+    names = catalogue.names(STUDIES)
+    if shipped := catalogue.path(STUDIES, word):
+        return shipped
+    path = Path(word).expanduser()
+    if path.suffix in (".yaml", ".yml"):
+        if path.is_file():
+            return path
+        raise UserError(f"--study {word}: no such file")
+    raise UserError(
+        f"--study {word}: no such study; there are {', '.join(names)}, or a path to a .yaml."
+        f"{nearest(word, names)}"
+    )
+
+
+def read(path: Path) -> Study:
+    """Read a study file; raises UserError for whatever it cannot mean."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = yaml.load(text, KeysOnce)
+    except (ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or content.get("arms", content.get("grid")) is None:
+        raise UserError(f"{path}: a study needs arms: or grid:, or both")
+    if unknown := [str(key) for key in content if key not in KEYS]:
+        raise UserError(
+            f"{path}: {unknown[0]}: no such key; keys are {', '.join(KEYS)}."
+            f"{nearest(unknown[0], KEYS)}"
+        )
+    comment = re.match(r"# ?(.*)", text)
+    rows = content.get("arms", [""])
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, str) for row in rows):
+        raise UserError(f"{path}: arms: must be a list of rows such as - norm=post warmup=linear")
+    return Study(
+        path,
+        question=comment[1].split(" | ")[0] if comment else "",
+        settings=settings_of(content.get("settings") or "", path),
+        arms=[keyed(row.split(), f"{path}: arms: {row}") for row in rows],
+        grid=grid_of(content.get("grid") or {}, path),
+        seeds=seeds_of(content["seeds"], path) if "seeds" in content else None,
+        rules=rules_of(content.get("skip") or [], path),
+    )
+
+
+def grid_of(content: Any, path: Path) -> dict[str, str]:
+    """Key → its values with commas between."""
+    if not isinstance(content, dict) or not all(
+        v and isinstance(v, list) for v in content.values()
+    ):
+        raise UserError(f"{path}: grid: must be lines of KEY: [A, B]")
+    return {str(key): ",".join(map(typed, values)) for key, values in content.items()}
+
+
+def seeds_of(content: Any, path: Path) -> str:
+    """Seeds as an override takes them.
+
+    >>> seeds_of("0..4", Path()), seeds_of([3, 5], Path()), seeds_of(7, Path())
+    ('range(0,5)', '3,5', '7')
+    """
+    if SEEDS.match(word := f"seed={content}"):
+        return SEEDS.sub(as_range, word).removeprefix("seed=")
+    seeds = content if isinstance(content, list) else [content]
+    if not seeds or not all(isinstance(s, int) and not isinstance(s, bool) for s in seeds):
+        raise UserError(f"{path}: seeds={content}: must be a number, a list of them, or 0..4")
+    return ",".join(map(str, seeds))
+
+
+def settings_of(content: Any, path: Path) -> dict[str, str]:
+    """The settings of all runs; raises UserError where they are no line of words."""
+    if not isinstance(content, str):
+        raise UserError(f"{path}: settings: must be a line such as depth=12 width=64")
+    return keyed(content.split(), f"{path}: settings")
+
+
+def rules_of(content: Any, path: Path) -> list[Rule]:
+    """The rules of `skip`; raises UserError where they are no list."""
+    if not isinstance(content, list):
+        raise UserError(f"{path}: skip: must be a list of {RULE}")
+    return [rule_of(rule, path) for rule in content]
+
+
+def rule_of(content: Any, path: Path) -> Rule:
+    """A rule of `skip`; raises UserError where it lacks a part."""
+    when = content.get("when") if isinstance(content, dict) else None
+    because = content.get("because") if isinstance(content, dict) else None
+    if not isinstance(when, dict) or not when or not isinstance(because, str):
+        raise UserError(f"{path}: skip: each rule must be {RULE}, with a text as WHY")
+    values = {str(k): v if isinstance(v, list) else [v] for k, v in when.items()}
+    return Rule(values, because)
+
+
+def typed(value: Any) -> str:
+    """A value of a study file as an override takes it; a text is one already.
+
+    >>> typed(None), typed(1234567.0), typed("3e-4"), typed([0.5, "c2p"])
+    ('null', '1234567.0', '3e-4', '[0.5,c2p]')
+    """
+    if isinstance(value, list):
+        return f"[{','.join(map(typed, value))}]"
+    return value if isinstance(value, str) else write(value)
