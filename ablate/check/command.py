@@ -41,15 +41,15 @@ class PlannedCell:
 def main(arguments: Sequence[str]) -> int:
     """Check the cells that the command line asks for; the exit code."""
     asks_for_help = bool({"-h", "--help"} & set(arguments))
-    given = parser(help_page() if asks_for_help else None).parse(arguments)
-    composer = Composer([Path(folder) for folder in given.config_dir])
-    plan = make_plan(composer, given.overrides, sweep=given.multirun)
+    options = parser(help_page() if asks_for_help else None).parse(arguments)
+    composer = Composer([Path(folder) for folder in options.config_dir])
+    plan = make_plan(composer, options.overrides, sweep=options.multirun)
     from ablate.check.lines import cell_lines, grid_lines
 
     checked = check_all(plan, composer)
-    if given.format == "json":
+    if options.format == "json":
         show_json({"schema": 1, "cells": [cell.as_data() for cell in checked]})
-    elif given.multirun:
+    elif options.multirun:
         show(grid_lines(checked, columns()))
     else:
         show(cell_lines(checked[0], columns()))
@@ -65,8 +65,8 @@ def help_page() -> str:
 
 def parser(epilog: str | None = None) -> Parser:
     """What the verb understands."""
-    made = Parser("ablate check", DESCRIPTION, epilog)
-    add = made.add_argument
+    flags = Parser("ablate check", DESCRIPTION, epilog)
+    add = flags.add_argument
     add("overrides", nargs="*", metavar="KEY=VALUE", help="as for ablate run")
     add("-m", "--multirun", action="store_true", help="every combination of comma-separated values")
     add(
@@ -78,7 +78,7 @@ def parser(epilog: str | None = None) -> Parser:
     )
     add("--format", choices=("table", "json"), default="table")
     add("--json", dest="format", action="store_const", const="json", help="same as --format json")
-    return made
+    return flags
 
 
 def make_plan(composer: Composer, overrides: Sequence[str], *, sweep: bool) -> list[PlannedCell]:
@@ -107,18 +107,18 @@ def check_all(plan: Sequence[PlannedCell], composer: Composer) -> list[Any]:
             build.check(planned.config, corpora[key])
     checked = []
     for number, planned in enumerate(plan, 1):
+        differs = differences(planned, plan)
         if len(plan) > 1:
-            say(f"checking {number} of {len(plan)}: {shown(differences(planned, plan))}")
+            say(f"checking {number} of {len(plan)}: {typed(differs)}")
         cell = make_cell(planned, corpora[build.corpus_key(planned.config)], composer)
-        title = shown(planned.overrides) or "the defaults"
         checked.append(
             Checked(
-                planned.name,
-                title,
-                planned.choices,
-                differences(planned, plan),
-                planned.config,
-                check_cell(cell),
+                name=planned.name,
+                title=typed(planned.overrides) or "the defaults",
+                choices=planned.choices,
+                differs=differs,
+                config=planned.config,
+                results=check_cell(cell),
             )
         )
     return checked
@@ -172,6 +172,6 @@ def in_yaml(value: str) -> str:
     return {"True": "true", "False": "false", "None": "null"}.get(value, value)
 
 
-def shown(overrides: dict[str, str]) -> str:
+def typed(overrides: dict[str, str]) -> str:
     """Overrides as typed."""
     return " ".join(f"{key}={value}" for key, value in overrides.items())

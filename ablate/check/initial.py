@@ -123,7 +123,7 @@ def train_forward(bench: Bench, batch: Batch) -> tuple[Tensor, Tensor]:
     """Logits as the first step would have them, and what the head read."""
     read: list[Tensor] = []
     model = bench.model
-    handle = model.head.register_forward_pre_hook(lambda _, given: read.append(given[0].detach()))
+    handle = model.head.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].detach()))
     try:
         torch.manual_seed(named_seed(bench.task.seed, "dropout/1"))
         return predict(model.train(), batch, model.embedding.weight.device), read[0]

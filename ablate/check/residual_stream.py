@@ -22,8 +22,8 @@ class Stream:
         self._last: list[Tensor] = []
         blocks = list(model.blocks)
         self._handles = [
-            *(b.register_forward_pre_hook(lambda _, given: self._see(given[0])) for b in blocks),
-            blocks[-1].register_forward_hook(lambda _, given, state: self._see(state)),
+            *(b.register_forward_pre_hook(lambda _, inputs: self._see(inputs[0])) for b in blocks),
+            blocks[-1].register_forward_hook(lambda _, inputs, state: self._see(state)),
         ]
 
     def _see(self, state: Any) -> None:

@@ -1,12 +1,14 @@
 """Signatures of position: what shuffling the input changes, and what happens past L."""
 
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from ablate.judge.evidence import Number
-from ablate.judge.finding import Finding, Record, at_unigram, number, states
+from ablate.judge.finding import Finding, at_unigram, states
 from ablate.judge.thresholds import CLIFF, FADED, MARGIN
+from ablate.record.evaluated import Extrapolation, PositionCurve
+from ablate.record.record import Record
 
 
 def order(record: Record) -> Finding | None:
@@ -15,15 +17,15 @@ def order(record: Record) -> Finding | None:
     A run that learned nothing shows nothing of it, unless it is an encoder without a scheme, which
     cannot know the order; a decoder can, by what its tokens have seen.
     """
-    change, without = number(record, "shuffle", "change"), states(record, "pos", "absent")
-    if change is None or abs(change) > MARGIN:
+    shuffle, without = record.shuffle, states(record, "pos", "absent")
+    if shuffle is None or shuffle.change is None or abs(shuffle.change) > MARGIN:
         return None
-    blind = without and not record["shuffle"].get("causal", True)
+    blind = without and shuffle.causal is False
     if at_unigram(record) and not blind:
         return None
     return Finding(
         "order is not used",
-        {"shuffle_change": change},
+        {"shuffle_change": shuffle.change},
         "no position scheme" if without else "the position scheme carries nothing the model uses",
         "a position scheme: pos=rope"
         if without
@@ -33,25 +35,28 @@ def order(record: Record) -> Finding | None:
 
 def length(record: Record) -> Finding | None:
     """What happens beyond the train length."""
-    found = record.get("extrapolation") or {}
-    trained, lengths = found.get("train_length"), found.get("lengths") or []
-    past = [i for i, c in enumerate(lengths) if trained and c > trained]
-    if trained is None or not past or found["accuracy"][lengths.index(trained)] is None:
+    measured = record.extrapolation
+    trained, lengths, accuracy = measured.train_length, measured.lengths, measured.accuracy
+    past = [place for place, context in enumerate(lengths) if trained and context > trained]
+    if trained is None or not past or accuracy[lengths.index(trained)] is None:
         return None
-    if all(found["accuracy"][i] is None for i in past):
+    if all(accuracy[place] is None for place in past):
         return Finding(
             "undefined past L",
             {"train_length": trained},
             "the scheme has no such position",
             "a relative scheme: pos=alibi, pos=rope",
         )
-    kept = found["retention"][past[-1]]
-    if kept is None or kept >= FADED or not (beats_guessing(found) and surely(found, past[-1])):
+    farthest = past[-1]
+    retention = measured.retention[farthest]
+    if retention is None or retention >= FADED:
         return None
-    numbers: dict[str, Number] = {"retention": kept, "context": lengths[past[-1]]}
-    if found.get("protocol") == "exact-match":
+    if not (beats_guessing(measured) and falls_surely(measured, farthest)):
+        return None
+    numbers: dict[str, Number] = {"retention": retention, "context": lengths[farthest]}
+    if measured.protocol == "exact-match":
         return past_examples(record, numbers)
-    jump = cliff(found.get("curve"), trained)
+    jump = cliff(measured.curve, trained)
     if jump is not None and jump > CLIFF:
         return Finding(
             "cliff past L",
@@ -71,30 +76,30 @@ def length(record: Record) -> Finding | None:
 
 def again(record: Record) -> str:
     """The command that measures this run again, with the hash that its name ends with."""
-    outputs = record["config"].get("outputs", "outputs")
+    outputs = record.config.get("outputs", "outputs")
     elsewhere = "" if outputs == "outputs" else f" --outputs {shlex.quote(str(outputs))}"
-    return f"ablate evaluate {record['name'].rpartition('-')[2]}{elsewhere}"
+    return f"ablate evaluate {(record.name or '').rpartition('-')[2]}{elsewhere}"
 
 
-def beats_guessing(found: Mapping[str, Any]) -> bool:
+def beats_guessing(measured: Extrapolation) -> bool:
     """Whether accuracy at L is surely above a guess by frequencies: else there is nothing to keep.
 
     Surely: by the lower bound of its interval, where a record has one.
     """
-    at, bounds = found["lengths"].index(found["train_length"]), found.get("interval") or {}
-    interval, guess = bounds.get("accuracy") or [], found.get("accuracy_unigram")
-    if not interval or guess is None or interval[at] is None:
+    guess, intervals = measured.accuracy_unigram, measured.interval.accuracy
+    if not intervals or guess is None or measured.train_length is None:
         return True
-    return bool(interval[at][0] > guess)
+    bounds = intervals[measured.lengths.index(measured.train_length)]
+    return bounds is None or bounds[0] > guess
 
 
-def surely(found: Mapping[str, Any], at: int) -> bool:
-    """Whether accuracy falls by more than the margin there, as its interval says, if there is one.
+def falls_surely(measured: Extrapolation, place: int) -> bool:
+    """Whether accuracy at the length in a place falls by more than the margin.
 
-    Else few targets would make a signature of their noise.
+    By its interval, if there is one: else few targets would make a signature of their noise.
     """
-    flags = ((found.get("flags") or {}).get("accuracy") or {}).get("tolerates")
-    return not flags or flags[at] == "no"
+    flags = measured.flags.accuracy
+    return flags is None or not flags.tolerates or flags.tolerates[place] == "no"
 
 
 def past_examples(record: Record, numbers: Mapping[str, Number]) -> Finding:
@@ -115,16 +120,24 @@ def past_examples(record: Record, numbers: Mapping[str, Number]) -> Finding:
     )
 
 
-def cliff(curve: Mapping[str, Any] | None, trained: int) -> float | None:
+def cliff(curve: PositionCurve | None, trained: int) -> float | None:
     """nll of the first two buckets beyond L less that of the two before, in nats.
 
-    >>> cliff({"position": [8, 16, 24, 32], "nll": [2.0, 2.0, 3.0, 3.0]}, 16)
+    >>> cliff(PositionCurve(position=[8, 16, 24, 32], nll=[2.0, 2.0, 3.0, 3.0]), 16)
     1.0
     """
-    if not curve or trained not in curve["position"]:
+    if curve is None or trained not in curve.position:
         return None
-    at = curve["position"].index(trained) + 1
-    inside, outside = curve["nll"][max(0, at - 2) : at], curve["nll"][at : at + 2]
-    if not inside or not outside or None in inside or None in outside:
-        return None
-    return float(sum(outside) / len(outside) - sum(inside) / len(inside))
+    end = curve.position.index(trained) + 1
+    inside, outside = mean(curve.nll[max(0, end - 2) : end]), mean(curve.nll[end : end + 2])
+    return None if inside is None or outside is None else outside - inside
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean, or None where a value is missing or there is none.
+
+    >>> mean([2.0, 4.0]), mean([2.0, None]), mean([])
+    (3.0, None, None)
+    """
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None

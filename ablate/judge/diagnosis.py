@@ -6,10 +6,11 @@ logits are those of a full pass is no matter of a record: `ablate check` compare
 is a function from a record to a finding or None, and a line in `RULES`.
 """
 
-from typing import Any
-
 from ablate.judge import beyond, start, training
-from ablate.judge.finding import Finding, Record, Rule
+from ablate.judge.finding import Finding, Rule
+from ablate.record.disk import content, plain
+from ablate.record.fields import parse
+from ablate.record.record import Record, Signature
 
 __all__ = ["RULES", "Finding", "diagnose"]
 
@@ -26,6 +27,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def diagnose(record: Record) -> list[dict[str, Any]]:
-    """The findings of a record as plain data, the most basic first."""
-    return [finding.as_data() for rule in RULES if (finding := rule(record))]
+def diagnose(record: Record) -> list[Signature]:
+    """The findings of a record, the most basic first; a number that is not finite is none."""
+    readable, _ = parse(Record, plain(content(record)))
+    return [finding.signature() for rule in RULES if (finding := rule(readable))]

@@ -8,10 +8,10 @@ Number = float | str
 """A measured number, or a word such as a label."""
 
 
-def kept(retention: float, context: float) -> str:
+def retained(retention: float, context: float) -> str:
     """Retention past the train length.
 
-    >>> kept(0.278, 512)
+    >>> retained(0.278, 512)
     'keeps 28 % of its gain in accuracy over unigram at 512 tokens'
     """
     share = f"{100 * retention:.0f} %" if retention > 0 else "nothing"
@@ -47,7 +47,7 @@ PHRASES: dict[tuple[str, ...], Callable[..., str]] = {
     ): "rms of the stream {:.3g} to {:.3g}, x{:.2f} a block".format,
     ("shuffle_change",): "loss changes by {:+.3f} nats when the input is shuffled".format,
     ("train_length",): "no accuracy beyond {} tokens".format,
-    ("retention", "context"): kept,
+    ("retention", "context"): retained,
     ("jump",): "{:+.2f} nats between the positions before and after L".format,
     ("label",): "label {}".format,
     ("final", "unigram_train"): (

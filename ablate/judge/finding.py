@@ -1,14 +1,12 @@
-"""A signature of a sick run as data, and how a record is read without tripping over its holes."""
+"""A signature of a sick run as data, and what several rules ask of a record."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ablate.judge.evidence import Number, in_words
 from ablate.judge.thresholds import BELOW_UNIGRAM
-
-Record = Mapping[str, Any]
+from ablate.record.record import Record, Signature
 
 
 @dataclass(frozen=True)
@@ -20,31 +18,31 @@ class Finding:
     cause: str
     advice: str
 
-    def as_data(self) -> dict[str, Any]:
-        """The parts as plain data, with the numbers in words as `evidence`."""
-        return {
-            "name": self.name,
-            "evidence": in_words(self.numbers),
-            "cause": self.cause,
-            "advice": self.advice,
-            "numbers": dict(self.numbers),
-        }
+    def signature(self) -> Signature:
+        """The finding as a record keeps it, with the numbers in words as `evidence`."""
+        return Signature(
+            name=self.name,
+            evidence=in_words(self.numbers),
+            cause=self.cause,
+            advice=self.advice,
+            numbers=dict(self.numbers),
+        )
 
 
 Rule = Callable[[Record], Finding | None]
 
 
-def number(record: Record, *path: str) -> float | None:
-    """The number at a path of keys; None where it is missing or not a number."""
-    value: Any = record
-    for key in path:
-        value = (value or {}).get(key)
-    return None if value is None or math.isnan(value) else float(value)
+def by_block(record: Record, quantity: str, when: str) -> list[Any]:
+    """What an instrument saw by block at the "first" or "last" logged step; empty without."""
+    profile = record.instrument(quantity)
+    reading = profile.first if when == "first" else profile.last
+    return reading if isinstance(reading, list) else []
 
 
-def profile(record: Record, quantity: str, when: str) -> Sequence[Any]:
-    """What an instrument saw by block ("first", "mean" or "last" logged step); empty without."""
-    return ((record.get("instruments") or {}).get(quantity) or {}).get(when) or []
+def logit_spread(record: Record) -> float | None:
+    """Standard deviation over the vocabulary of the first step's logits."""
+    reading = record.instrument("logit_scale").first
+    return None if isinstance(reading, list) else reading
 
 
 def states(record: Record, group: str, fact: str) -> bool:
@@ -52,10 +50,10 @@ def states(record: Record, group: str, fact: str) -> bool:
 
     A record of before facts were kept states none.
     """
-    return fact in ((record.get("facts") or {}).get(group) or ())
+    return fact in (record.facts or {}).get(group, ())
 
 
 def at_unigram(record: Record) -> bool:
     """Whether training ended no lower than a model that knows only frequencies."""
-    final, unigram = number(record, "loss", "final"), number(record, "loss", "unigram_train")
+    final, unigram = record.loss.final, record.loss.unigram_train
     return final is not None and unigram is not None and final >= unigram - BELOW_UNIGRAM

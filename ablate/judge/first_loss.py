@@ -1,10 +1,11 @@
 """Whether a first loss is as it should be: near ln V, with the chance that few targets bring."""
 
 import math
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
+from ablate.judge.finding import logit_spread
 from ablate.judge.thresholds import HIGH_FIRST_LOSS, LOW_FIRST_LOSS, UNTRAINED_SPREAD
+from ablate.record.record import Record
 
 FirstLossVerdict = Literal["high", "low", "usual"]
 
@@ -64,15 +65,15 @@ def large(spread: float) -> bool:
     return spread**2 / 2 >= HIGH_FIRST_LOSS / 2
 
 
-def judge_record(record: Mapping[str, Any]) -> FirstLossVerdict:
-    """The same of a record; a first loss that was not measured, or is not finite, is as usual."""
-    loss, scale = record["loss"], (record.get("instruments") or {}).get("logit_scale") or {}
-    excess, first, uniform = (loss.get(key) for key in ("excess", "first", "uniform"))
-    if first is not None and uniform is not None:
-        excess = first - uniform
+def judge_record(record: Record) -> FirstLossVerdict:
+    """The same of a record; a first loss that was not measured, or is not a number, is as usual."""
+    loss = record.loss
+    excess = loss.excess
+    if loss.first is not None and loss.uniform is not None:
+        excess = loss.first - loss.uniform
     if excess is None or math.isnan(excess):
         return "usual"
-    repeats = loss.get("repeats")
+    repeats = loss.repeats
     if repeats is None:
-        repeats = likely_repeats(loss.get("unigram_train"), loss.get("targets"))
-    return judge(excess, repeats=repeats, spread=scale.get("first"))
+        repeats = likely_repeats(loss.unigram_train, loss.targets)
+    return judge(excess, repeats=repeats, spread=logit_spread(record))

@@ -3,14 +3,15 @@
 import math
 
 from ablate.judge.evidence import Number
-from ablate.judge.finding import Finding, Record, at_unigram, number, profile, states
+from ablate.judge.finding import Finding, at_unigram, by_block, logit_spread, states
 from ablate.judge.first_loss import judge_record
 from ablate.judge.stack import collapsed, gradient_flow, grows_exponentially, inner, vanished
+from ablate.record.record import Record
 
 
 def first_loss(record: Record) -> Finding | None:
     """A first loss further from ln V than chance makes it."""
-    excess, verdict = number(record, "loss", "excess"), judge_record(record)
+    excess, verdict = record.loss.excess, judge_record(record)
     if excess is None or verdict == "usual":
         return None
     numbers: dict[str, Number] = {"first_loss_excess": excess}
@@ -21,12 +22,12 @@ def first_loss(record: Record) -> Finding | None:
             "the model may see its targets: a shift or a mask that leaks",
             "ablate check, which tests causality",
         )
-    spread = number(record, "instruments", "logit_scale", "first")
+    spread = logit_spread(record)
     if spread is not None:
         numbers["logit_spread"] = spread
         if spread < 3:  # small logits cost their half variance, larger ones less than that
             numbers["half_variance"] = spread**2 / 2
-    config = record["config"]
+    config = record.config
     causes, advice = [], []
     if config.get("tied"):
         causes.append("the head is tied to large embeddings")
@@ -48,13 +49,11 @@ def collapse(record: Record) -> Finding | None:
     Tokens that only training has made alike are a sign of too high a learning rate.
     """
     numbers: dict[str, Number] = {}
-    ends = [profile(record, "token_cosine", when)[-1:] for when in ("first", "last")]
+    ends = [by_block(record, "token_cosine", when)[-1:] for when in ("first", "last")]
     alike = [value for values in ends for value in values if value is not None]
     if len(alike) == 2 and collapsed(min(alike)) and at_unigram(record):
         numbers["token_cosine"] = alike[-1]
-    gradients = record["gradients"]
-    parameters = gradients.get("parameters_first") or []
-    inputs = gradients.get("inputs_first") or []
+    parameters, inputs = record.gradients.parameters_first, record.gradients.inputs_first
     if gradient_flow(parameters, inputs) == "vanishing":
         for name, norms in (("parameters", parameters), ("inputs", inner(inputs))):
             ratio = vanished(norms)
@@ -73,9 +72,9 @@ def collapse(record: Record) -> Finding | None:
 
 def growth(record: Record) -> Finding | None:
     """A stream that grows by a factor a block, because what blocks add grows with it."""
-    stream = profile(record, "stream_rms", "first")
-    slope = number(record, "instruments", "stream_rms", "slope_first")
-    added = number(record, "instruments", "feed_forward_rms", "slope_first")
+    stream = by_block(record, "stream_rms", "first")
+    slope = record.instrument("stream_rms").slope_first
+    added = record.instrument("feed_forward_rms").slope_first
     if slope is None or added is None or not grows_exponentially(slope, added, len(stream)):
         return None
     return Finding(

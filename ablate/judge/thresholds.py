@@ -29,6 +29,8 @@ ALIKE = 0.999
 
 # Training.
 
+LARGEST_LOSS = 1e6
+"""Nats; larger losses are counted as this, so that running sums keep their precision."""
 ABOVE_UNIFORM = 0.5
 """Nats above ln V at the end that count as diverged."""
 ABOVE_BEST = 1.0

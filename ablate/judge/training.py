@@ -4,7 +4,7 @@ from typing import Any
 
 from ablate.judge.beyond import order
 from ablate.judge.evidence import Number
-from ablate.judge.finding import Finding, Record, number, profile, states
+from ablate.judge.finding import Finding, by_block, states
 from ablate.judge.labels import still_falling
 from ablate.judge.start import collapse
 from ablate.judge.thresholds import (
@@ -15,11 +15,12 @@ from ablate.judge.thresholds import (
     IDLE,
     SHARP_LOGIT,
 )
+from ablate.record.record import Record
 
 
 def curve(record: Record) -> Finding | None:
     """A curve that learned no more than frequencies, jumped, or diverged."""
-    label, spikes = record.get("label"), number(record, "loss", "spike_score") or 0.0
+    label, spikes = record.label, record.loss.spike_score or 0.0
     name = label if label in ("stuck", "unstable", "diverged") else "spike" if spikes else None
     if name is None:
         return None
@@ -32,27 +33,28 @@ def curve(record: Record) -> Finding | None:
 def curve_numbers(record: Record, name: str, spikes: float) -> dict[str, Number]:
     """The numbers that show what a curve is."""
     numbers: dict[str, Number] = {}
-    final, unigram = number(record, "loss", "final"), number(record, "loss", "unigram_train")
+    final, unigram = record.loss.final, record.loss.unigram_train
     if name != "spike":
         numbers["label"] = name
         if final is not None and unigram is not None:
             numbers |= {"final": final, "unigram_train": unigram}
     if spikes:
-        largest = number(record, "loss", "spike_max") or 0.0
+        largest = record.loss.spike_max or 0.0
         numbers |= {"spike_share": spikes, "spike_max": largest}
     return numbers
 
 
 def why(record: Record, name: str) -> tuple[str, str]:
     """The likely cause of a bad curve and what to try."""
-    lr = record["config"]["lr"]
-    points = record.get("curve") or {}
-    if name == "stuck" and still_falling(points.get("steps", []), points.get("loss", [])):
+    lr = record.config["lr"]
+    points = record.curve.points()
+    steps, losses = [step for step, _ in points], [loss for _, loss in points]
+    if name == "stuck" and still_falling(steps, losses):
         return (
             f"it still falls: too few steps, or lr={lr:g} is too low",
             "more steps or a larger lr",
         )
-    final, unigram = number(record, "loss", "final"), number(record, "loss", "unigram_train")
+    final, unigram = record.loss.final, record.loss.unigram_train
     far = final is not None and unigram is not None and final > unigram + FAR_ABOVE_UNIGRAM
     if name == "stuck" and far:
         return (
@@ -66,7 +68,7 @@ def why(record: Record, name: str) -> tuple[str, str]:
 
 def idle_depth(record: Record) -> Finding | None:
     """Late blocks that hardly change the stream."""
-    turned = profile(record, "block_cosine", "last")
+    turned = by_block(record, "block_cosine", "last")
     late = turned[-max(1, len(turned) // 4) :]
     if len(turned) < FEWEST_IDLE or any(value is None or value < IDLE for value in late):
         return None
@@ -85,14 +87,14 @@ def idle_depth(record: Record) -> Finding | None:
 
 def sharp_attention(record: Record) -> Finding | None:
     """Attention logits that training has made large."""
-    first = largest(profile(record, "attention_max", "first"))
-    last = largest(profile(record, "attention_max", "last"))
+    first = largest(by_block(record, "attention_max", "first"))
+    last = largest(by_block(record, "attention_max", "last"))
     if last is None or last < SHARP_LOGIT or (first is not None and last < GROWN * first):
         return None
     return Finding(
         "sharp attention",
         {"attention_max": last} | ({"attention_max_first": first} if first else {}),
-        f"queries and keys grow at this learning rate (lr={record['config']['lr']:g})",
+        f"queries and keys grow at this learning rate (lr={record.config['lr']:g})",
         "norm.qk=true or a smaller lr",
     )
 
@@ -104,7 +106,7 @@ def largest(heads: Any) -> float | None:
 
 def evaluation_gap(record: Record) -> Finding | None:
     """Good in training, bad in evaluation."""
-    final, validation = number(record, "loss", "final"), number(record, "loss", "validation")
+    final, validation = record.loss.final, record.loss.validation
     if final is None or validation is None or validation - final < EVALUATION_GAP:
         return None
     batch = states(record, "norm_layer", "batch statistics")

@@ -17,7 +17,7 @@ from ablate.evaluate.trained import measure_trained
 from ablate.judge.diagnosis import diagnose
 from ablate.record import disk
 from ablate.record.lock import hold
-from ablate.record.record import Record, Signature
+from ablate.record.record import Record
 from ablate.run.hydra_files import write_hydra_files
 from ablate.run.planned import PlannedRun, ended_since
 from ablate.run.recording import describe, finish, first_record, measure_training
@@ -168,8 +168,7 @@ def train_and_measure(
     result.position_probe, result.shuffle = measured.position_probe, measured.shuffle
     diverged = not finite or result.label == "diverged"
     finish(result, "diverged" if diverged else "done", None)
-    found = diagnose(disk.plain(disk.content(result)))
-    result.diagnosis = [Signature(**signature) for signature in found]
+    result.diagnosis = diagnose(result)
 
 
 def clear(directory: Path, patterns: Sequence[str]) -> None:

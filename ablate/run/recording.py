@@ -16,7 +16,7 @@ import ablate
 from ablate.build import Bench, facts
 from ablate.config.identity import Identity
 from ablate.data.tasks import IGNORED
-from ablate.judge import labels
+from ablate.judge import labels, spikes
 from ablate.model.transformer import count_parameters, flops_per_token
 from ablate.record import disk
 from ablate.record.record import (
@@ -94,7 +94,7 @@ def measure_training(record: Record, progress: TrainingMemory, config: Mapping[s
     record.label = labels.label(
         losses, uniform=loss.uniform, unigram=loss.unigram_train, targets=loss.targets
     )
-    loss.spike_score, loss.spike_max = labels.spike_score(losses, loss.targets)
+    loss.spike_score, loss.spike_max = spikes.spike_score(losses, loss.targets)
     stride = -(-len(losses) // 200)
     record.curve = ThinnedCurve(
         steps=list(range(1, len(losses) + 1, stride)), loss=[*losses[::stride]]

@@ -33,7 +33,7 @@ def summary_lines(record: Record, directory: Path) -> list[str]:
     lines = [verdict(record)]
     loss = _section(record, "loss")
     if loss.get("first") is not None:
-        hint = FIRST_LOSS_HINTS[judge_record(vars(record))]
+        hint = FIRST_LOSS_HINTS[judge_record(record)]
         lines.append(f"first loss {first_loss(loss['first'], loss['uniform'])}{hint}")
     if loss.get("validation") is not None:
         reference = f"unigram {loss['unigram']:.2f}, ln V {loss['uniform']:.2f}"

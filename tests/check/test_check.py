@@ -10,7 +10,7 @@ import torch
 from check_parts import DEEP, Cells, broken, look
 
 from ablate.check.cell import Cell
-from ablate.check.checks import check_cell, marks, warnings
+from ablate.check.checks import CHECKS, check_cell, marks, warnings
 from ablate.check.first_step import judge_first_loss
 from ablate.check.initial import FirstLoss, measure_first_loss
 from ablate.check.passes import undisturbed
@@ -32,7 +32,7 @@ def cells(words: Path, tmp_path_factory: pytest.TempPathFactory) -> Cells:
 def test_no_position_scheme_is_called_broken(cells: Cells, name: str) -> None:
     found = check_cell(cells(f"pos={name}"))
     assert not broken(found)
-    assert len(found) == 12
+    assert len(found) == len(CHECKS)
 
 
 @pytest.mark.parametrize("name", NORMS)
@@ -251,7 +251,7 @@ def test_limits_of_length_are_stated_and_kept(cells: Cells) -> None:
 
 def test_a_check_that_fails_does_not_hide_the_others(cells: Cells) -> None:
     found = {f.name: f for f in check_cell(cells(pos=parts.Crashes))}
-    assert len(found) == 12
+    assert len(found) == len(CHECKS)
     assert found["causality"].text == "fails with RuntimeError: broke on purpose"
     assert found["norms"].mark == "ok"
 

@@ -10,6 +10,8 @@ from ablate.check.first_step import activations, gradients, tokens
 from ablate.check.first_step import first_loss as check_first_loss
 from ablate.check.initial import Depth, FirstLoss
 from ablate.judge.diagnosis import diagnose
+from ablate.record.fields import parse
+from ablate.record.record import Record
 from ablate.train.measures import slope
 
 UNIFORM = 5.5
@@ -46,7 +48,7 @@ def depth(**profiles: Any) -> Depth:
     return Depth(**flat | profiles)
 
 
-def record(seen: Depth) -> dict[str, Any]:
+def record(seen: Depth) -> Record:
     """What the record of a run says that begins so, and learns nothing."""
     stream = seen.stream[1:]
     loss = seen.first
@@ -54,7 +56,7 @@ def record(seen: Depth) -> dict[str, Any]:
     def profile(values: list[float]) -> dict[str, Any]:
         return {"first": values, "last": values, "slope_first": slope(values)}
 
-    return {
+    content = {
         "config": {"tied": loss.tied, "lr": 1e-3, "norm": {"final": loss.normed}},
         "loss": {
             "first": loss.loss,
@@ -72,10 +74,11 @@ def record(seen: Depth) -> dict[str, Any]:
             "token_cosine": profile([seen.alike[0]] * (BLOCKS - 1) + [seen.alike[1]]),
         },
     }
+    return parse(Record, content)[0]
 
 
 def names(seen: Depth) -> set[str]:
-    return {finding["name"] for finding in diagnose(record(seen))}
+    return {finding.name for finding in diagnose(record(seen))}
 
 
 def mark(check: Any, seen: Depth) -> str:

@@ -7,6 +7,9 @@ import pytest
 
 from ablate.judge.beyond import cliff
 from ablate.judge.diagnosis import diagnose
+from ablate.record.evaluated import PositionCurve
+from ablate.record.fields import parse
+from ablate.record.record import Record
 
 DEPTH = 12
 
@@ -134,31 +137,31 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-def changed(changes: dict[str, Any]) -> dict[str, Any]:
-    record = copy.deepcopy(HEALTHY)
+def changed(changes: dict[str, Any]) -> Record:
+    content = copy.deepcopy(HEALTHY)
     for path, value in changes.items():
         *parents, last = path.split(".")
-        place = record
+        place = content
         for key in parents:
             place = place[key]
         place[last] = value
+    record, misfits = parse(Record, content)
+    assert not misfits
     return record
 
 
 def test_a_healthy_record_has_no_finding() -> None:
-    assert diagnose(HEALTHY) == []
+    assert diagnose(changed({})) == []
 
 
 @pytest.mark.parametrize("name", SICK)
 def test_a_signature_is_named_with_cause_evidence_and_advice(name: str) -> None:
     changes, cause, advice = SICK[name]
     (found,) = diagnose(changed(changes))
-    assert found["name"] == name
-    assert cause in found["cause"]
-    assert advice in found["advice"]
-    assert (
-        any(character.isdigit() for character in found["evidence"]) or "label" in found["evidence"]
-    )
+    assert found.name == name
+    assert cause in found.cause
+    assert advice in found.advice
+    assert any(character.isdigit() for character in found.evidence) or "label" in found.evidence
 
 
 FALLING = {"steps": list(range(0, 300, 10)), "loss": [5.0 - 0.05 * i for i in range(30)]}
@@ -212,37 +215,37 @@ def test_what_only_looks_like_a_signature_is_left_alone(what: str) -> None:
 
 def test_a_run_that_still_falls_is_not_told_to_lower_its_learning_rate() -> None:
     (found,) = diagnose(changed({"label": "stuck", "loss.final": 3.4, "curve": FALLING}))
-    assert found["name"] == "stuck"
-    assert "too few steps" in found["cause"]
-    assert "larger lr" in found["advice"]
+    assert found.name == "stuck"
+    assert "too few steps" in found.cause
+    assert "larger lr" in found.advice
 
 
 def test_a_run_above_the_unigram_loss_is_not_told_that_its_learning_rate_is_too_high() -> None:
     (found,) = diagnose(changed({"label": "stuck", "loss.final": 3.6}))
-    assert "not come down to the unigram loss" in found["cause"]
-    assert found["advice"].startswith("more steps")
+    assert "not come down to the unigram loss" in found.cause
+    assert found.advice.startswith("more steps")
 
 
 def test_a_run_that_learned_nothing_does_not_say_what_order_is_worth() -> None:
     stuck = {"label": "stuck", "loss.final": 3.2, "shuffle": {"change": 0.0}}
-    assert [found["name"] for found in diagnose(changed(stuck))] == ["stuck"]
+    assert [found.name for found in diagnose(changed(stuck))] == ["stuck"]
     decoder = stuck | {"facts.pos": ["absent"]}
-    assert [found["name"] for found in diagnose(changed(decoder))] == ["stuck"]
+    assert [found.name for found in diagnose(changed(decoder))] == ["stuck"]
     (found,) = diagnose(changed(decoder | {"shuffle": {"change": 0.0, "causal": False}}))
-    assert found["name"] == "order is not used"
+    assert found.name == "order is not used"
 
 
 def test_gates_that_are_closed_are_not_the_curse_of_depth() -> None:
     idle = {"instruments.block_cosine.last": [0.9999] * DEPTH, "facts.residual": ["gated"]}
     (found,) = diagnose(changed(idle))
-    assert "gates" in found["cause"]
+    assert "gates" in found.cause
 
 
 def test_the_evidence_of_a_high_first_loss_gives_the_price_of_its_logits() -> None:
     small = {"loss.excess": 0.55, "instruments.logit_scale.first": 1.1}
-    assert "half their variance 0.61" in diagnose(changed(small))[0]["evidence"]
+    assert "half their variance 0.61" in diagnose(changed(small))[0].evidence
     large = {"loss.excess": 25.0, "instruments.logit_scale.first": 8.0}
-    assert "half" not in diagnose(changed(large))[0]["evidence"]
+    assert "half" not in diagnose(changed(large))[0].evidence
 
 
 def test_a_record_with_holes_is_no_reason_to_fail() -> None:
@@ -264,10 +267,10 @@ def test_a_retention_that_surely_falls_is_named() -> None:
     flags = {"accuracy": {"tolerates": [None, "undecided", "no"]}}
     fading = {"extrapolation.retention": [1.0, 0.8, 0.5], "extrapolation.flags": flags}
     (found,) = diagnose(changed(fading))
-    assert found["name"] == "gradual fall of accuracy past L"
+    assert found.name == "gradual fall of accuracy past L"
 
 
 def test_a_cliff_needs_both_sides() -> None:
-    assert cliff({"position": [8, 16], "nll": [2.0, 2.0]}, 16) is None
-    assert cliff({"position": [8, 16, 24], "nll": [2.0, None, 3.0]}, 16) is None
+    assert cliff(PositionCurve(position=[8, 16], nll=[2.0, 2.0]), 16) is None
+    assert cliff(PositionCurve(position=[8, 16, 24], nll=[2.0, None, 3.0]), 16) is None
     assert cliff(None, 16) is None

@@ -2,11 +2,11 @@
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ablate.config.compose import Composer
+from ablate.record.record import Record, Signature
 from ablate.run.execute import execute
 from ablate.run.planned import PlannedRun
 from tests.conftest import later_wins
@@ -37,7 +37,7 @@ def periodic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(folder: Path, text: Path, *overrides: str, choices: tuple[Path, ...] = ()) -> Any:
+def run(folder: Path, text: Path, *overrides: str, choices: tuple[Path, ...] = ()) -> Record:
     """The record of a run that was really done."""
     composer = Composer(choices)
     words = later_wins(*SMALL, f"corpus.files={text}", *overrides)
@@ -46,14 +46,19 @@ def run(folder: Path, text: Path, *overrides: str, choices: tuple[Path, ...] = (
     return execute(PlannedRun(config, identity, folder / identity.name), [], lambda: False)
 
 
-def named(record: dict[str, Any]) -> list[str]:
-    assert record["error"] is None
-    return [found["name"] for found in record["diagnosis"]]
+def signatures(record: Record) -> list[Signature]:
+    assert record.error is None
+    assert record.diagnosis is not None
+    return record.diagnosis
+
+
+def named(record: Record) -> list[str]:
+    return [signature.name for signature in signatures(record)]
 
 
 def test_a_healthy_run_has_no_finding(tmp_path: Path, words: Path) -> None:
     found = run(tmp_path, words)
-    assert found["label"] == "healthy"
+    assert found.label == "healthy"
     assert named(found) == []
 
 
@@ -90,8 +95,8 @@ def test_what_is_done_wrong_is_named(
 ) -> None:
     record = run(tmp_path, words, *overrides)
     assert name in named(record)
-    (found,) = [found for found in record["diagnosis"] if found["name"] == name]
-    assert cause in found["cause"]
+    (found,) = [signature for signature in signatures(record) if signature.name == name]
+    assert cause in found.cause
 
 
 def test_a_task_that_gives_its_targets_away_is_a_leak(
@@ -112,7 +117,7 @@ def test_a_task_that_gives_its_targets_away_is_a_leak(
     mine = (tmp_path / "mine",)
     record = run(tmp_path, words, "task=unshifted", "tied=true", "steps=5", choices=mine)
     assert "low first loss" in named(record)
-    assert "see its targets" in record["diagnosis"][0]["cause"]
+    assert "see its targets" in signatures(record)[0].cause
 
 
 @pytest.mark.slow
@@ -146,6 +151,6 @@ def test_post_norm_without_warmup_is_stuck_and_warmup_or_pre_norm_is_the_cure(
 ) -> None:
     cold = run(tmp_path, words, "norm=post", *DEEP_AND_HOT)
     assert named(cold) == ["stuck"]
-    assert cold["diagnosis"][0]["cause"] == "post-norm without warmup"
+    assert signatures(cold)[0].cause == "post-norm without warmup"
     for cure in (("norm=post", "warmup=linear", "warmup.steps=30"), ("norm=pre",)):
-        assert run(tmp_path, words, *cure, *DEEP_AND_HOT)["label"] != "stuck"
+        assert run(tmp_path, words, *cure, *DEEP_AND_HOT).label != "stuck"

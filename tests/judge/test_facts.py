@@ -1,7 +1,5 @@
 """What is special to a scheme or a wiring is stated by its class, and a diagnosis goes by that."""
 
-from typing import Any
-
 import pytest
 import yaml
 
@@ -11,6 +9,7 @@ from ablate.judge.diagnosis import diagnose
 from ablate.model.position.base import PositionScheme
 from ablate.model.position.rotary import Rope
 from ablate.model.shape import Shape
+from ablate.record.record import Record
 from tests.judge.test_diagnosis import changed
 
 SHAPE = Shape(width=32, depth=2, heads=2, seq_len=16, vocabulary=64)
@@ -56,7 +55,7 @@ class Fades(PositionScheme):
     facts = frozenset({"fading"})
 
 
-def made_up_record(words: dict[str, list[str]]) -> dict[str, Any]:
+def made_up_record(words: dict[str, list[str]]) -> Record:
     return changed(
         {
             "facts": words | {"task": ["retrieval"]},
@@ -70,9 +69,9 @@ def test_a_users_own_scheme_is_diagnosed_by_what_it_states() -> None:
     own = stated("pos", "tests.judge.test_facts.Fades")
     assert own == ["fading"]
     (finding,) = diagnose(made_up_record({"pos": own}))
-    assert finding["name"] == "far retrieval fails"
+    assert finding.name == "far retrieval fails"
     (finding,) = diagnose(made_up_record({"pos": []}))
-    assert finding["name"] == "trained lengths alone"
+    assert finding.name == "trained lengths alone"
 
 
 def test_a_choice_that_is_no_class_of_ours_states_nothing() -> None:
@@ -82,4 +81,4 @@ def test_a_choice_that_is_no_class_of_ours_states_nothing() -> None:
 
 def test_a_record_of_before_facts_is_not_judged_by_names() -> None:
     (finding,) = diagnose(changed({"facts": None, "label": "stuck", "loss.final": 3.2}))
-    assert "post-norm" not in finding["cause"]
+    assert "post-norm" not in finding.cause

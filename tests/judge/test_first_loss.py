@@ -1,11 +1,14 @@
 """When a first loss has a reason, and when it is the chance of few targets."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ablate.judge.first_loss import chance, judge, judge_record, likely_repeats
+from ablate.record.fields import parse
+from ablate.record.record import Loss, Record
 
 
 @pytest.mark.parametrize(("tokens", "targets"), [(2, 4), (29, 24), (40, 1024)])
@@ -45,14 +48,20 @@ def test_few_targets_excuse_a_high_first_loss_of_small_logits_alone() -> None:
     assert judge(-2.0, spread=0.56, repeats=few) == "low"
 
 
+def judged(content: dict[str, Any]) -> str:
+    record, misfits = parse(Record, content)
+    assert not misfits
+    return judge_record(record)
+
+
 def test_a_record_without_a_first_loss_is_as_usual() -> None:
-    assert judge_record({"loss": {}}) == "usual"
-    assert judge_record({"loss": {"first": math.nan, "uniform": 5.5}}) == "usual"
-    assert judge_record({"loss": {"first": math.inf, "uniform": 5.5}}) == "high"
+    assert judged({"loss": {}}) == "usual"
+    assert judge_record(Record(loss=Loss(first=math.nan, uniform=5.5))) == "usual"
+    assert judge_record(Record(loss=Loss(first=math.inf, uniform=5.5))) == "high"
     scale = {"instruments": {"logit_scale": {"first": 0.56}}}
     loss = {"first": 4.07, "uniform": 3.22, "unigram_train": 0.69, "targets": 4}
-    assert judge_record({"loss": loss}) == "high"
-    assert judge_record({"loss": loss, **scale}) == "usual"
+    assert judged({"loss": loss}) == "high"
+    assert judged({"loss": loss, **scale}) == "usual"
     often = loss | {"unigram_train": 3.2, "targets": 1024}
-    assert judge_record({"loss": often, **scale}) == "high"
-    assert judge_record({"loss": often | {"repeats": 0.75}, **scale}) == "usual"
+    assert judged({"loss": often, **scale}) == "high"
+    assert judged({"loss": often | {"repeats": 0.75}, **scale}) == "usual"

@@ -14,9 +14,9 @@ from ablate.judge.labels import (
     slow,
     smooth,
     smoothing_window,
-    spike_score,
-    spikes,
 )
+from ablate.judge.spikes import spike_score, spikes
+from ablate.judge.thresholds import SPIKE_MINIMUM
 
 UNIFORM, UNIGRAM = math.log(256), 3.3
 
@@ -176,7 +176,7 @@ def test_the_spike_score_counts_spikes_and_keeps_the_largest() -> None:
     assert share == 2 / 400
     assert largest is not None
     assert 25 < largest < 100
-    assert spike_score([2.0] * labels.SPIKE_MINIMUM) == (0.0, None)
+    assert spike_score([2.0] * SPIKE_MINIMUM) == (0.0, None)
 
 
 def test_one_wrong_answer_of_few_is_no_spike_where_nearly_all_are_right() -> None:
