@@ -1,4 +1,4 @@
-"""How well the longest windows are predicted at each position: a curve, and a bucket table."""
+"""Accuracy and nll at each position of the longest windows: a curve, and a table of buckets."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,15 @@ from ablate.record.evaluated import PositionBuckets, PositionCurve
 def position_curve(nll: np.ndarray, correct: np.ndarray, bucket: int) -> PositionCurve:
     """Means over windows and over `bucket` neighbouring positions, from [windows, context].
 
-    `position` is the number of context tokens at the end of a bucket. Each bucket holds equally
-    many targets; they are other tokens in each.
+    `position` is the number of context tokens at the end of a bucket. All buckets have equally many
+    targets, but different ones.
     """
-    whole = nll.shape[1] // bucket * bucket
-    shape = (nll.shape[0], whole // bucket, bucket)
+    last = nll.shape[1] // bucket * bucket
+    shape = (nll.shape[0], last // bucket, bucket)
     return PositionCurve(
-        position=list(range(bucket, whole + 1, bucket)),
-        nll=nll[:, :whole].reshape(shape).mean(axis=(0, 2)).tolist(),
-        accuracy=correct[:, :whole].reshape(shape).mean(axis=(0, 2)).tolist(),
+        position=list(range(bucket, last + 1, bucket)),
+        nll=nll[:, :last].reshape(shape).mean(axis=(0, 2)).tolist(),
+        accuracy=correct[:, :last].reshape(shape).mean(axis=(0, 2)).tolist(),
     )
 
 
@@ -34,8 +34,8 @@ def bucket_table(nll: np.ndarray, correct: np.ndarray, edges: Sequence[int]) -> 
 
     def means(values: np.ndarray) -> list[float | None]:
         return [
-            float(values[:, chosen].mean()) if end <= values.shape[1] else None
-            for chosen, end in zip(places, edges, strict=True)
+            float(values[:, bucket].mean()) if end <= values.shape[1] else None
+            for bucket, end in zip(places, edges, strict=True)
         ]
 
     return PositionBuckets(

@@ -32,44 +32,44 @@ TRAINING = (
     *("seq_len", "steps", "lr", "clip", "dropout", "seed", "accumulate", "precision", "compile"),
     *("init", "warmup", "decay", "optim", "rerun", "study"),
 )
-"""Keys and groups that a trained run cannot have otherwise."""
+"""Keys and groups that cannot be changed once a run is trained."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, print and add to the record; the exit code."""
-    given = parser().parse(arguments)
-    folders = [Path(folder) for folder in given.config_dir]
-    refuse_training(given.overrides)
-    directory = find_run(given.run, Path(given.outputs))
+    options = parser().parse(arguments)
+    folders = [Path(folder) for folder in options.config_dir]
+    refuse_training(options.overrides)
+    directory = find_run(options.run, Path(options.outputs))
     if is_held(directory):
         raise UserError(f"{directory.name}: still running")
-    run = open_run(str(directory), Path(given.outputs), given.overrides, folders)
+    run = open_run(str(directory), Path(options.outputs), options.overrides, folders)
     for word in run.left:
         print(
             f"ablate: {word} of the run is left out: what is in its place has none", file=sys.stderr
         )
-    found = measure(run, given.overrides)
-    add(run.directory, found)
-    if given.json:
-        show_json(content_of(found))
+    entry = measure(run, options.overrides)
+    add(run.directory, entry)
+    if options.json:
+        show_json(content_of(entry))
     else:
-        print("\n".join(lines(found, run.record)))
+        print("\n".join(lines(entry, run.record)))
     return 0
 
 
 def parser() -> Parser:
     """The flags of `ablate evaluate`."""
-    made = Parser("ablate evaluate", DESCRIPTION)
-    made.add_argument("run", help="a run's folder, how its name begins, or its hash")
-    made.add_argument("overrides", nargs="*", metavar="KEY=VALUE")
-    made.add_argument("--outputs", default="outputs", help="where runs are (default: outputs)")
-    made.add_argument("--config-dir", action="append", default=[], help="your own choices")
-    made.add_argument("--json", action="store_true", help="print the entry as JSON")
-    return made
+    flags = Parser("ablate evaluate", DESCRIPTION)
+    flags.add_argument("run", help="a run's folder, how its name begins, or its hash")
+    flags.add_argument("overrides", nargs="*", metavar="KEY=VALUE")
+    flags.add_argument("--outputs", default="outputs", help="where runs are (default: outputs)")
+    flags.add_argument("--config-dir", action="append", default=[], help="your own choices")
+    flags.add_argument("--json", action="store_true", help="print the entry as JSON")
+    return flags
 
 
 def measure(run: Finished, overrides: Sequence[str]) -> Evaluation:
-    """The entry for the record: what its config asks to be measured."""
+    """The entry for the record: everything that the run's config asks to measure."""
     source = run.bench.task.source
     entry = measure_trained(
         run.bench, run.config, lambda doing: print(doing, file=sys.stderr) if doing else None
@@ -81,7 +81,7 @@ def measure(run: Finished, overrides: Sequence[str]) -> Evaluation:
 
 
 def refuse_training(overrides: Sequence[str]) -> None:
-    """Raise UserError for what would have to be trained anew."""
+    """Raise UserError for an override that needs a new training."""
     for word in overrides:
         key = word.partition("=")[0]
         if key.partition(".")[0] in TRAINING:
@@ -93,10 +93,10 @@ def add(directory: Path, entry: Evaluation) -> None:
     """Append an entry to the record's `evaluations`; raises UserError where a run has begun."""
     try:
         with hold(directory):
-            found, problem = disk.read(directory)
-            if found is None:
+            stored, problem = disk.read(directory)
+            if stored is None:
                 raise UserError(f"{directory / disk.FILE}: {problem}")
-            found.evaluations = [*found.evaluations, entry]
-            disk.write(directory, found)
+            stored.evaluations = [*stored.evaluations, entry]
+            disk.write(directory, stored)
     except Busy as error:
         raise UserError(f"{directory.name}: {error}; measure it again then") from error

@@ -3,8 +3,8 @@
 The exact-match protocol: at every length c, examples of the largest size that fits into c tokens,
 the same for every run. An example is matched where each of its answer tokens is the likeliest;
 end tokens do not count. Scores are teacher-forced. Matches are those of greedy decoding
-nonetheless: up to its first mistake greedy decoding reads what teacher forcing reads, and a first
-mistake in the one is a first mistake in the other. Token accuracy is teacher-forced alone.
+nonetheless: up to its first mistake greedy decoding reads the same tokens as teacher forcing does,
+so that both make the same first mistake. Token accuracy is of teacher forcing alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,21 +29,21 @@ MEASURES = ("accuracy", "exact", "nll")
 
 @dataclass(frozen=True)
 class ExampleScores:
-    """By example: its answer tokens, how many are right, and nats over all of them, [examples]."""
+    """Of each example: how many answer tokens, how many right, and their nats, [examples] each."""
 
     answers: np.ndarray
     right: np.ndarray
     nll: np.ndarray
 
     def sums(self, measure: str) -> tuple[np.ndarray, np.ndarray]:
-        """Sums of a measure by example, and over how many things they are."""
+        """A measure's sum in each example, and the number of things summed, [examples] each."""
         if measure == "exact":
             return (self.right == self.answers).astype(float), np.ones(len(self.answers))
         return {"accuracy": self.right, "nll": self.nll}[measure], self.answers
 
     @property
     def finite(self) -> bool:
-        """Whether all of the model's numbers are finite."""
+        """Whether the model gave a finite nll for every example."""
         return bool(np.isfinite(self.nll).all())
 
     def mean(self, measure: str) -> float | None:
@@ -66,10 +66,10 @@ def exact_match(
 ) -> Extrapolation:
     """Accuracy, exact match and nll of the task's examples at each multiple of the train length.
 
-    Always guessing the most frequent answer token gives `accuracy_unigram`. `batch_tokens` bounds
-    the tokens of one forward pass (one example at least). `check` is told what comes next, and may
-    raise to stop. Values are null at a length beyond the scheme's limit or too short for the task,
-    and where a diverged model gives no finite number.
+    `accuracy_unigram` is the accuracy of always guessing the most frequent answer token.
+    `batch_tokens` bounds the tokens of one forward pass (one example at least). `check` is called
+    before each step and may raise to stop. Values are null at a length beyond the scheme's limit or
+    too short for the task, and where a diverged model gives no finite number.
     """
     lengths = sorted({max(1, round(m * task.seq_len)) for m in multiples} | {task.seq_len})
     limit = model.position.max_length
@@ -81,12 +81,12 @@ def exact_match(
             check(f"evaluating {examples} examples of {length} tokens")
             scores[length] = score_examples(model, batch, batch_tokens, check)
     model.train()
-    found = {m: [scores[c].mean(m) if c in scores else None for c in lengths] for m in MEASURES}
+    means = {m: [scores[c].mean(m) if c in scores else None for c in lengths] for m in MEASURES}
     trained = task.examples_at(task.seq_len, examples, EXAMPLES_SEED)
     assert trained is not None  # the task was refused if no example fits into seq_len
     answers = trained.targets[counted(trained)]
     unigram = float(np.bincount(answers).max() / len(answers))
-    accuracy = found["accuracy"]
+    accuracy = means["accuracy"]
     interval, flags = uncertainty(
         {measure: draws(scores, lengths, measure, examples) for measure in MEASURES},
         lengths,
@@ -100,8 +100,8 @@ def exact_match(
         train_length=task.seq_len,
         lengths=lengths,
         accuracy=accuracy,
-        exact=found["exact"],
-        nll=found["nll"],
+        exact=means["exact"],
+        nll=means["nll"],
         retention=[
             retention(value, accuracy[lengths.index(task.seq_len)], unigram) for value in accuracy
         ],
@@ -118,41 +118,45 @@ def draws(
 ) -> np.ndarray:
     """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined.
 
-    Each length has examples of its own; drawing the same numbers of them for all lengths leaves
-    differences the variance of independent examples. One example has nothing to draw from.
+    Each length has its own examples. The draws take the same example numbers at every length, which
+    leaves the difference of two lengths the variance of independent examples. With one example
+    there is nothing to draw from.
     """
-    drawn = np.full((DRAWS, len(lengths)), np.nan)
+    resampled = np.full((DRAWS, len(lengths)), np.nan)
     groups = Groups(np.arange(examples), "sequences")
     for place, length in enumerate(lengths):
         if length in scores and scores[length].finite and examples > 1:
             total, count = scores[length].sums(measure)
-            drawn[:, place] = resample(total[:, None], count, groups)[:, 0]
-    return drawn
+            resampled[:, place] = resample(total[:, None], count, groups)[:, 0]
+    return resampled
 
 
 def guessing(batch: Batch, unigram: float) -> dict[str, float]:
-    """What always saying the most frequent answer token gets; examples as if tokens were drawn."""
+    """What always guessing the most frequent answer token gets, by measure.
+
+    Exact match is that of answers whose tokens are independent.
+    """
     answers = counted(batch).sum(axis=1)
     return {"accuracy": unigram, "exact": float((unigram**answers).mean())}
 
 
 def counted(batch: Batch) -> np.ndarray:
-    """Which targets count for accuracy: answer tokens without the end token."""
+    """True at the targets that count for accuracy: answer tokens, but not the end token."""
     return (batch.targets != IGNORED) & (batch.targets != END)
 
 
 def score_examples(
     model: Transformer, batch: Batch, batch_tokens: int, check: Callable[[str], None]
 ) -> ExampleScores:
-    """Score all rows of a batch, a few at a time."""
+    """Score all rows of a batch, up to `batch_tokens` tokens at a time."""
     rows = max(1, batch_tokens // batch.inputs.shape[1])
     parts: list[np.ndarray] = []
     for first in range(0, len(batch.inputs), rows):
         check("")
         part = slice(first, first + rows)
-        few = Batch(batch.inputs[part], batch.targets[part])
-        nll, hits = (scored.numpy() for scored in score_batch(model, few))
-        answers = counted(few)
+        sub_batch = Batch(batch.inputs[part], batch.targets[part])
+        nll, hits = (scored.numpy() for scored in score_batch(model, sub_batch))
+        answers = counted(sub_batch)
         losses = np.where(answers, nll, 0).sum(axis=1, dtype=np.float64)
         parts.append(np.stack([answers.sum(axis=1), (hits & answers).sum(axis=1), losses]))
     return ExampleScores(*np.concatenate(parts, axis=1))

@@ -47,7 +47,7 @@ def lay_windows(tokens: int, *, seq_len: int, longest: int, count: int) -> Windo
 def window_layout(
     tokens: int, *, seq_len: int, multiples: Sequence[float], windows: int
 ) -> tuple[list[int], Windows]:
-    """The context lengths in tokens, in order and with L among them, and where windows lie.
+    """The context lengths in tokens, ascending and with L among them, and where windows lie.
 
     Raises UserError where the stream is too short.
     """
@@ -69,9 +69,10 @@ def extrapolate(
 ) -> Extrapolation:
     """Accuracy and nll of the fixed targets at each multiple of the train length.
 
-    Guessing the most frequent training token gives `accuracy_unigram`. `protocols` are measured
-    beside. `batch_tokens` bounds the tokens of one forward pass (one window at least). Values are
-    null at a length beyond the scheme's limit, and where a diverged model gives no finite number.
+    `accuracy_unigram` is the accuracy of always guessing the most frequent training token.
+    `protocols` are measured too. `batch_tokens` bounds the tokens of one forward pass (one window
+    at least). Values are null at a length beyond the scheme's limit, and where a diverged model
+    gives no finite number.
     """
     seq_len, corpus = model.shape.seq_len, task.corpus
     lengths, layout = window_layout(
@@ -79,7 +80,7 @@ def extrapolate(
     )
     model.eval()
     scores = score_lengths(model, task, layout, lengths, batch_tokens, check)
-    beside = measure_protocols(
+    by_protocol = measure_protocols(
         model,
         task,
         lengths,
@@ -90,11 +91,11 @@ def extrapolate(
     )
     model.train()
     width, longest = layout.width, scores[max(scores)]
-    ends = {length: found.last(width) for length, found in scores.items()}
+    ends = {length: all_scores.last(width) for length, all_scores in scores.items()}
     accuracy, nll = ([ends[c].mean(m) if c in ends else None for c in lengths] for m in MEASURES)
     unigram = ends[min(ends)].share_of(int(corpus.counts.argmax()))
     groups = group_windows(layout.ends, corpus.validation_documents)
-    every = bool(longest.scored.all()) and longest.finite
+    whole = bool(longest.scored.all()) and longest.finite
     interval, flags = uncertainty(
         {measure: draws(ends, lengths, measure, groups) for measure in MEASURES},
         lengths,
@@ -112,11 +113,11 @@ def extrapolate(
         retention=[retention(a, accuracy[lengths.index(seq_len)], unigram) for a in accuracy],
         accuracy_unigram=unigram,
         targets=ends[max(ends)].count,
-        curve=position_curve(longest.nll, longest.correct, width) if every else PositionCurve(),
-        buckets=bucket_table(longest.nll, longest.correct, lengths) if every else PositionBuckets(),
+        curve=position_curve(longest.nll, longest.correct, width) if whole else PositionCurve(),
+        buckets=bucket_table(longest.nll, longest.correct, lengths) if whole else PositionBuckets(),
         interval=interval,
         flags=flags,
-        protocols=beside,
+        protocols=by_protocol,
     )
 
 
@@ -128,7 +129,7 @@ def score_lengths(
     batch_tokens: int,
     check: Check,
 ) -> dict[int, Scores]:
-    """Scores at each length that the scheme can do: of the targets, and of all of the longest."""
+    """Scores by length up to the scheme's limit: of the targets; at the longest, of all tokens."""
     limit = model.position.max_length
     defined = [c for c in lengths if limit is None or c <= limit]
     scores: dict[int, Scores] = {}
@@ -144,22 +145,22 @@ def draws(
 ) -> np.ndarray:
     """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined.
 
-    All are NaN where there is but one group to draw from.
+    All are NaN where there is only one group to draw from.
     """
     if groups.count < 2:
         return np.full((DRAWS, len(lengths)), np.nan)
     sums = np.full((len(groups.of), len(lengths)), np.nan)
     counts = next(iter(scores.values())).scored.sum(axis=1)
     for column, length in enumerate(lengths):
-        found = scores.get(length)
-        if found is not None and found.finite:
-            values = found.nll if measure == "nll" else found.correct
-            sums[:, column] = np.where(found.scored, values, 0).sum(axis=1, dtype=np.float64)
+        at_length = scores.get(length)
+        if at_length is not None and at_length.finite:
+            values = at_length.nll if measure == "nll" else at_length.correct
+            sums[:, column] = np.where(at_length.scored, values, 0).sum(axis=1, dtype=np.float64)
     return resample(sums, counts, groups)
 
 
 def retention(accuracy: float | None, trained: float | None, unigram: float) -> float | None:
-    """(acc(c) − unigram) / (acc(L) − unigram); null where the model learned nothing at L.
+    """(acc(c) − unigram) / (acc(L) − unigram); None where acc(L) is no better than unigram.
 
     >>> retention(0.4, 0.6, 0.2)
     0.5

@@ -1,4 +1,4 @@
-"""A run that was trained, brought back from its folder."""
+"""A trained run, rebuilt from its folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from ablate.train import checkpoints
 class Finished:
     """A run's folder and record, its config with any overrides, and its trained objects.
 
-    `left` are overrides of the run's own that a choice in their place does not have.
+    `left` are the run's own overrides of options that a newly chosen part does not have.
     """
 
     directory: Path
@@ -33,21 +33,21 @@ class Finished:
 
 
 def find_run(word: str, outputs: Path) -> Path:
-    """The folder of a run: a path, or how a run's name under `outputs` begins, or its hash.
+    """The folder of a run, from its path, the beginning of its name under `outputs`, or its hash.
 
     Raises UserError where there is none or more than one.
     """
-    given = Path(word)
-    if (given / disk.FILE).is_file():
-        return given
+    path = Path(word)
+    if (path / disk.FILE).is_file():
+        return path
     runs = sorted(path.parent for path in outputs.glob(f"*/*/{disk.FILE}"))
-    found = [run for run in runs if run.name.startswith(word) or run.name.endswith(f"-{word}")]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(str(run) for run in found[:4])
-        more = f" and {len(found) - 4} more" if len(found) > 4 else ""
-        raise UserError(f"{word}: {len(found)} runs are named so: {names}{more}; say which")
+    matches = [run for run in runs if run.name.startswith(word) or run.name.endswith(f"-{word}")]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = ", ".join(str(run) for run in matches[:4])
+        more = f" and {len(matches) - 4} more" if len(matches) > 4 else ""
+        raise UserError(f"{word}: {len(matches)} runs are named so: {names}{more}; say which")
     hint = nearest(word, [run.name for run in runs])
     raise UserError(f"{word}: no folder with a {disk.FILE}, and no run in {outputs}/.{hint}")
 
@@ -55,14 +55,14 @@ def find_run(word: str, outputs: Path) -> Path:
 def open_run(
     word: str, outputs: Path, overrides: Sequence[str], folders: Sequence[Path]
 ) -> Finished:
-    """Bring a run back, with some overrides on its own config.
+    """Rebuild a trained run from its folder, with `overrides` on top of its own config.
 
     Raises UserError where its record or checkpoint is missing or damaged, and where its weights do
     not fit what the overrides ask for.
     """
     directory = find_run(word, outputs)
-    found, problem = disk.read(directory)
-    if found is None:
+    stored, problem = disk.read(directory)
+    if stored is None:
         raise UserError(f"{directory / disk.FILE}: {problem}")
     state = checkpoints.load(directory)
     if state is None:
@@ -71,9 +71,9 @@ def open_run(
     own = own_overrides(directory)
     left = left_out(own, overrides, composer.catalogue)
     with composer.session():
-        # Of a key that stands in both, the later one is meant.
-        both = [*(word for word in own if word not in left), *overrides]
-        words = {word.partition("=")[0]: word for word in both}
+        # Where a key stands in both, the new override wins.
+        merged = [*(word for word in own if word not in left), *overrides]
+        words = {word.partition("=")[0]: word for word in merged}
         jobs = composer.jobs([*words.values()], sweep=True)
         if len(jobs) > 1:
             raise UserError(f"{' '.join(overrides)}: several values; one at a time")
@@ -84,27 +84,27 @@ def open_run(
     try:
         bench.model.load_state_dict(state["model"])
     except RuntimeError as error:
-        asked = " ".join(overrides) or "its config"
-        raise UserError(f"{directory.name}: its weights do not fit {asked}") from error
-    return Finished(directory, found, config, bench, state["progress"]["step"], left)
+        target = " ".join(overrides) or "its config"
+        raise UserError(f"{directory.name}: its weights do not fit {target}") from error
+    return Finished(directory, stored, config, bench, state["progress"]["step"], left)
 
 
-def left_out(own: Sequence[str], asked: Sequence[str], catalogue: Catalogue) -> tuple[str, ...]:
-    """A run's own overrides of options that a choice asked for in their place does not have."""
+def left_out(own: Sequence[str], new: Sequence[str], catalogue: Catalogue) -> tuple[str, ...]:
+    """Of a run's own overrides, those of options that a choice in `new` does not have."""
     left = []
-    for word in asked:
+    for word in new:
         group, _, name = word.partition("=")
         choice = catalogue.choice(group, name)
-        for one in own if choice else ():
-            option = one.partition("=")[0].removeprefix(f"{group}@").removeprefix(f"{group}.")
-            mine = one.startswith((f"{group}.", f"{group}@"))
-            if mine and choice and option.partition(".")[0] not in choice.options:
-                left.append(one)
+        for override in own if choice else ():
+            option = override.partition("=")[0].removeprefix(f"{group}@").removeprefix(f"{group}.")
+            of_group = override.startswith((f"{group}.", f"{group}@"))
+            if of_group and choice and option.partition(".")[0] not in choice.options:
+                left.append(override)
     return tuple(left)
 
 
 def own_overrides(directory: Path) -> list[str]:
-    """The overrides with which a run was started, as Hydra wrote them down."""
+    """The overrides with which a run was started, from Hydra's file of them; without rerun=."""
     path = directory / ".hydra" / "overrides.yaml"
     try:
         words = yaml.safe_load(path.read_text(encoding="utf-8"))

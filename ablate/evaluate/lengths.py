@@ -1,4 +1,4 @@
-"""What a trained model can do at length, by the protocol that fits its task."""
+"""A trained model's accuracy at each length, by the protocol that fits its task."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,10 +15,10 @@ from ablate.record.evaluated import Extrapolation
 def measure_lengths(
     bench: Bench, config: Mapping[str, Any], check: Callable[[str], None]
 ) -> Extrapolation:
-    """The `extrapolation` of a record; `check` is told what comes next and may raise to stop.
+    """The `extrapolation` of a record; `check` is called before each step and may raise to stop.
 
-    A text is measured on the same targets at every context, a generated task on examples of every
-    length.
+    On text the same targets are scored with every length of context; on a generated task there are
+    new examples for every length.
     """
     multiples, count = config["evaluate"]["lengths"], config["evaluate"]["windows"]
     batch_tokens = config["batch_size"] * config["seq_len"]
@@ -48,7 +48,7 @@ def measure_lengths(
 def check_lengths(task: Task, config: Mapping[str, Any]) -> None:
     """Raise UserError where a task cannot be measured at the lengths that a config asks for.
 
-    Of a generated task there are examples of every length from some on; the rest is undefined.
+    A generated task always passes: lengths too short for an example are reported as undefined.
     """
     match task:
         case GeneratedTask():

@@ -1,9 +1,8 @@
 """Where in a model the absolute position of a token can be read: a probe at every layer.
 
-From the frozen residual stream at a token, ridge regression and a small network tell the token's
-place in its sequence. They are fitted on some sequences, chosen on others and judged on others
-again, so that no sequence is on two sides. The control is the same with the places of each
-sequence shuffled: what it reaches is not about position.
+From the frozen residual stream at a token, ridge regression and a small network predict the token's
+place in its sequence. Fit, choice of settings and test are on different sequences. The control is
+the same with the places of each sequence shuffled: what it predicts is not about position.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from ablate.train.instruments import tensors_in
 
 SEQUENCES, FEWEST = 96, 8
 PLACES = 64
-"""Tokens of each sequence that are looked at, at most; drawn at random."""
+"""Tokens taken from each sequence at most, at random."""
 WHERE = "layer 0 is the input of the first block, layer l the output of block l"
 
 
@@ -41,11 +40,11 @@ class LayerStates:
     sequences: Tensor
 
     def splits(self, layer: int, labels: Tensor) -> Splits:
-        """Of four sequences the first two are to fit on, one to choose by and one to judge by."""
+        """Of every four sequences two are to fit on, one to choose by and one to test on."""
         part = self.sequences % 4
         x = self.layers[layer]
-        chosen = [part < 2, part == 2, part == 3]
-        return Splits(*(Samples(x[mask], labels[mask]) for mask in chosen))
+        masks = [part < 2, part == 2, part == 3]
+        return Splits(*(Samples(x[mask], labels[mask]) for mask in masks))
 
 
 def probe_positions(
@@ -94,7 +93,7 @@ def read_states(model: Transformer, task: Task) -> LayerStates | None:
     sequences = 0
     model.eval()
     for batch in task.validation(-(-SEQUENCES // task.batch_size)):
-        with watched(model) as seen:
+        with watched(model) as states:
             predict(model, batch, model.embedding.weight.device)
         for row in range(min(len(batch.inputs), SEQUENCES - sequences)):
             length = batch.inputs.shape[1]
@@ -102,15 +101,15 @@ def read_states(model: Transformer, task: Task) -> LayerStates | None:
             places = np.sort(random.permutation(real)[:PLACES])
             shuffled = random.permutation(places)
             labels.append(np.stack([places, shuffled, np.full(len(places), sequences)]))
-            for layer, state in zip(layers, seen, strict=True):
+            for layer, state in zip(layers, states, strict=True):
                 layer.append(state[row, places].double().cpu())
             sequences += 1
     model.train()
     if sequences < FEWEST:
         return None
     places, shuffled, numbers = torch.from_numpy(np.concatenate(labels, axis=1))
-    whole = [torch.cat(layer) for layer in layers]
-    return LayerStates(whole, places.double(), shuffled.double(), numbers)
+    by_layer = [torch.cat(layer) for layer in layers]
+    return LayerStates(by_layer, places.double(), shuffled.double(), numbers)
 
 
 @contextmanager
@@ -126,8 +125,10 @@ def watched(model: Transformer) -> Iterator[list[Tensor]]:
         seen.append(torch.cat(parts, dim=-1))
 
     blocks = list(model.blocks)
-    handles = [block.register_forward_pre_hook(lambda _, given: see(given[0])) for block in blocks]
-    handles.append(blocks[-1].register_forward_hook(lambda _, given, state: see(state)))
+    handles = [
+        block.register_forward_pre_hook(lambda _, inputs: see(inputs[0])) for block in blocks
+    ]
+    handles.append(blocks[-1].register_forward_hook(lambda _, inputs, state: see(state)))
     try:
         yield seen
     finally:

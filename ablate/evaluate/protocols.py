@@ -3,8 +3,8 @@
 non-overlapping: the stretches are cut into windows of c tokens and every target is scored, so that
 most have less than c tokens of context.
 sliding-window: windows of c tokens advance by c/2, and the last c/2 targets of each are scored; a
-target has more than c/2 and at most c tokens of context. At c = L this is what a model that never
-looks further than it was trained makes of a text of any length.
+target has more than c/2 and at most c tokens of context. At c = L this shows what a model gets on a
+text of any length when it is never given more context than in training.
 Press et al. 2021 (arXiv 2108.12409) compare the two. Every token of the stretches is scored once
 for every c.
 """
@@ -19,7 +19,7 @@ from ablate.model.transformer import Transformer
 from ablate.record.evaluated import ProtocolResult
 
 Cut = Callable[[np.ndarray, int, int], Iterator[tuple[int, Windows]]]
-"""From the first targets of stretches, their length and c to pairs of context and windows."""
+"""(first targets of stretches, their length, c) → pairs of (context, windows)."""
 
 
 def measure_protocols(
@@ -39,7 +39,7 @@ def measure_protocols(
     """
     total, limit = max(lengths), model.position.max_length
     starts = lay_stretches(len(task.corpus.validation), total, max(1, windows // 32))
-    found: dict[str, ProtocolResult] = {}
+    results: dict[str, ProtocolResult] = {}
     for name in names:
         rows: list[tuple[float | None, float | None, int | None]] = []
         for length in lengths:
@@ -50,10 +50,10 @@ def measure_protocols(
             cuts = PROTOCOLS[name](starts, total, length)
             rows.append(score_cuts(model, task, cuts, batch_tokens, check))
         accuracy, nll, counts = zip(*rows, strict=True)
-        found[name] = ProtocolResult(
+        results[name] = ProtocolResult(
             DEFINITIONS[name], list(lengths), list(accuracy), list(nll), list(counts)
         )
-    return found
+    return results
 
 
 def lay_stretches(tokens: int, total: int, count: int) -> np.ndarray:
@@ -116,9 +116,9 @@ def score_cuts(
 
 
 def merged(cuts: Iterator[tuple[int, Windows]]) -> Iterator[tuple[int, Windows]]:
-    """Windows of one context and width together, so that they fill batches."""
+    """The same windows, those of equal context and width in one, so that they fill batches."""
     ends: dict[tuple[int, int], list[np.ndarray]] = {}
     for context, windows in cuts:
         ends.setdefault((context, windows.width), []).append(windows.ends)
-    for (context, width), found in ends.items():
-        yield context, Windows(np.concatenate(found), width)
+    for (context, width), parts in ends.items():
+        yield context, Windows(np.concatenate(parts), width)

@@ -1,9 +1,9 @@
 """How much a model's loss depends on the order of its input.
 
 Encoder: the real tokens of every sequence change places, their targets along with them. Decoder:
-the tokens before a sequence's last target change places, but for the one that the target follows
-at once, and the last target alone is scored. Either way the same targets are scored with the same
-tokens in sight, in order and out of it. The end token of a generated task is no target here.
+only the last target of a sequence is scored; the tokens before it change places, except the one
+right before it. Either way the same targets are scored with the same tokens visible, in order and
+out of order. The end token of a generated task is no target here.
 """
 
 import numpy as np
@@ -41,13 +41,13 @@ def measure_shuffle(
         answers = without_end(batch) if isinstance(task, GeneratedTask) else batch
         ordered = last_target(answers) if task.causal else answers
         shuffled = shuffle(ordered, random, causal=task.causal)
-        both = [score_batch(model, one)[0].sum(1).double().numpy() for one in (ordered, shuffled)]
-        sums.append(np.stack(both, axis=1))
+        nats = [score_batch(model, rows)[0].sum(1).double().numpy() for rows in (ordered, shuffled)]
+        sums.append(np.stack(nats, axis=1))
         counts.append((ordered.targets != IGNORED).sum(axis=1))
     model.train()
     totals, targets = np.concatenate(sums), np.concatenate(counts)
     before, after = (totals.sum(axis=0) / targets.sum()).tolist()
-    drawn = resample(totals, targets, Groups(np.arange(len(totals)), "sequences"))
+    draws_of_means = resample(totals, targets, Groups(np.arange(len(totals)), "sequences"))
     return Shuffle(
         definition=DEFINITIONS[task.causal],
         causal=task.causal,
@@ -57,18 +57,18 @@ def measure_shuffle(
         loss=before,
         loss_shuffled=after,
         change=after - before,
-        interval=interval(drawn[:, 1] - drawn[:, 0]) if len(totals) > 1 else None,
+        interval=interval(draws_of_means[:, 1] - draws_of_means[:, 0]) if len(totals) > 1 else None,
     )
 
 
 def without_end(batch: Batch) -> Batch:
-    """The same without end tokens to predict."""
+    """The batch without end tokens among its targets."""
     targets = np.where(batch.targets == END, IGNORED, batch.targets)
     return Batch(batch.inputs, targets, batch.padding)
 
 
 def last_target(batch: Batch) -> Batch:
-    """The same inputs with the last target of each row alone."""
+    """The batch with only the last target of each row."""
     targets = np.full_like(batch.targets, IGNORED)
     for row, place in enumerate(last_places(batch)):
         targets[row, place] = batch.targets[row, place]
@@ -81,7 +81,7 @@ def last_places(batch: Batch) -> list[int]:
 
 
 def shuffle(batch: Batch, random: np.random.Generator, *, causal: bool) -> Batch:
-    """The tokens of each row in another order: of a decoder those before the last target's own."""
+    """Shuffle each row but its padding; if `causal`, only what precedes the last target's input."""
     inputs, targets = batch.inputs.copy(), batch.targets.copy()
     rows, length = inputs.shape
     if causal:

@@ -44,7 +44,7 @@ def gains(effect: Interval) -> Flag:
 
 
 def beats(values: Interval | None, guessing: float) -> bool:
-    """Whether a value with this interval is above what guessing gets.
+    """Whether all of a value's interval is above what guessing gets.
 
     >>> beats([0.2, 0.3], 0.15), beats([0.1, 0.3], 0.15), beats(None, 0.0)
     (True, False, False)
@@ -60,17 +60,18 @@ def flags(
     lower_is_better: bool,
     learned: bool,
 ) -> LengthFlags:
-    """Both flags at each length, from intervals of value(c) − value(L).
+    """Both flags at each length c, from intervals of value(c) − value(L).
 
-    None at lengths up to L, and where there is no interval. `learned`: at L it beats guessing.
+    None at lengths up to L, and where there is no interval. `trained` is L; `learned` says that the
+    value at L beats guessing.
     """
     effects = [
         None
-        if found is None or length <= trained
-        else [-found[1], -found[0]]
+        if bounds is None or length <= trained
+        else [-bounds[1], -bounds[0]]
         if lower_is_better
-        else found
-        for length, found in zip(lengths, differences, strict=True)
+        else bounds
+        for length, bounds in zip(lengths, differences, strict=True)
     ]
     return LengthFlags(
         tolerates=[None if effect is None else kept(effect, learned) for effect in effects],
@@ -79,6 +80,6 @@ def flags(
 
 
 def kept(effect: Interval, learned: bool) -> Flag:
-    """Whether what was learned is kept; undecided where nothing was."""
-    found = tolerates(effect)
-    return "undecided" if found == "yes" and not learned else found
+    """`tolerates(effect)`, but "undecided" for a yes where nothing was learned at L."""
+    flag = tolerates(effect)
+    return "undecided" if flag == "yes" and not learned else flag

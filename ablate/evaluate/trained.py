@@ -1,4 +1,4 @@
-"""What is measured on a trained model: at length always, more where it is asked for."""
+"""What is measured on a trained model: accuracy at lengths always, the rest on request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from ablate.record.evaluated import Evaluation
 
 
 def measure_trained(bench: Bench, config: Mapping[str, Any], check: Check) -> Evaluation:
-    """What the config asks for; `check` is told what comes next and may raise to stop."""
-    wanted = config["evaluate"]
+    """What the config asks for; `check` is called before each step and may raise to stop."""
+    settings = config["evaluate"]
     measured = Evaluation(extrapolation=measure_lengths(bench, config, check))
-    if wanted["position_probe"]:
+    if settings["position_probe"]:
         measured.position_probe = probe_positions(bench.model, bench.task, check)
-    if wanted["shuffle"]:
-        measured.shuffle = measure_shuffle(bench.model, bench.task, wanted["batches"], check)
+    if settings["shuffle"]:
+        measured.shuffle = measure_shuffle(bench.model, bench.task, settings["batches"], check)
     return measured

@@ -1,4 +1,4 @@
-"""How sure numbers at each length are: bootstrap intervals, and the flags that follow from them."""
+"""Bootstrap intervals of the numbers at each length, and the flags that follow from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from ablate.record.evaluated import BootstrapIntervals, LengthFlags, ToleranceFl
 
 
 def uncertainty(
-    drawn: Mapping[str, np.ndarray],
+    draws: Mapping[str, np.ndarray],
     lengths: Sequence[int],
     trained: int,
     *,
@@ -22,24 +22,24 @@ def uncertainty(
 ) -> tuple[BootstrapIntervals, ToleranceFlags]:
     """`interval` and `flags` of a record, from draws of each measure, [draws, lengths].
 
-    Of each value and of its difference to the train length's; null where draws are not finite.
-    `guess` has what guessing gets at L, of accuracy at least; a measure that it lacks is learned
-    where accuracy is.
+    Intervals are of each value and of its difference to the value at the train length `trained`;
+    null where draws are not finite. `guess` holds what guessing gets at L, for accuracy at least;
+    any other measure counts as learned where accuracy does.
     """
-    own = lengths.index(trained)
+    at_trained = lengths.index(trained)
     bounds: dict[str, Any] = {}
-    judged: dict[str, LengthFlags] = {}
-    for measure, values in drawn.items():
-        differences = [interval(column - values[:, own]) for column in values.T]
+    flags_of: dict[str, LengthFlags] = {}
+    for measure, values in draws.items():
+        differences = [interval(column - values[:, at_trained]) for column in values.T]
         bounds[measure] = [interval(column) for column in values.T]
         bounds[f"{measure}_difference"] = differences
-        known = measure if measure in guess else "accuracy"
-        judged[measure] = flags(
+        guessed = measure if measure in guess else "accuracy"
+        flags_of[measure] = flags(
             lengths,
             trained,
             differences,
             lower_is_better=measure == "nll",
-            learned=beats(interval(drawn[known][:, own]), guess[known]),
+            learned=beats(interval(draws[guessed][:, at_trained]), guess[guessed]),
         )
     intervals = BootstrapIntervals(0.95, DRAWS, over, groups, **bounds)
-    return intervals, ToleranceFlags(MARGIN, DEFINITION, **judged)
+    return intervals, ToleranceFlags(MARGIN, DEFINITION, **flags_of)

@@ -1,4 +1,4 @@
-"""An entry of `ablate evaluate` for a person to read."""
+"""An entry of `ablate evaluate` as text for the terminal."""
 
 import math
 from collections.abc import Sequence
@@ -8,22 +8,22 @@ from ablate.record.record import Record
 
 
 def lines(entry: Evaluation, record: Record) -> list[str]:
-    """What was measured, table by table, beside what the run's record says of it as trained."""
+    """The lines of all tables; accuracies stand beside those of the record from after training."""
     measured = entry.extrapolation
-    made = [*contexts(measured, record.extrapolation), *protocols(measured), *buckets(measured)]
+    text = [*contexts(measured, record.extrapolation), *protocols(measured), *buckets(measured)]
     if entry.corpus.sha256 != record.corpus.sha256:
-        made.insert(len(measured.lengths) + 2, f"as trained: on {record.corpus.name}")
+        text.insert(len(measured.lengths) + 2, f"as trained: on {record.corpus.name}")
     if entry.position_probe is not None:
-        made += ["", *probe(entry.position_probe)]
+        text += ["", *probe(entry.position_probe)]
     if entry.shuffle is not None:
-        made += ["", shuffled(entry.shuffle)]
-    return made
+        text += ["", shuffled(entry.shuffle)]
+    return text
 
 
 def contexts(measured: Extrapolation, before: Extrapolation) -> list[str]:
-    """Accuracy, exact match of a generated task, nll and retention by context, and what follows.
+    """Accuracy, exact match of a generated task, nll, retention and flags by length of context.
 
-    `before` is what was measured when the run had been trained, shown where it has the length.
+    `before` was measured right after training; it is shown where it has the length.
     """
     columns = {"accuracy": (measured.accuracy, before.accuracy)}
     if measured.exact:
@@ -36,9 +36,9 @@ def contexts(measured: Extrapolation, before: Extrapolation) -> list[str]:
             row.append(cell(value))
         if values_before:
             heading.append("as trained")
-            known = dict(zip(before.lengths, values_before, strict=False))
+            value_before = dict(zip(before.lengths, values_before, strict=False))
             for row, length in zip(rows, measured.lengths, strict=True):
-                row.append(cell(known[length]) if length in known else "")
+                row.append(cell(value_before[length]) if length in value_before else "")
     note = f"tokens of context; {measured.targets} targets; nll in nats a token"
     interval, flags = measured.interval, measured.flags
     if flags.accuracy is not None:
@@ -56,13 +56,13 @@ def contexts(measured: Extrapolation, before: Extrapolation) -> list[str]:
 
 def protocols(measured: Extrapolation) -> list[str]:
     """Accuracy and nll by each protocol beside the fixed-target one."""
-    made: list[str] = []
+    text: list[str] = []
     for name, result in (measured.protocols or {}).items():
         values = zip(result.lengths, result.accuracy, result.nll, strict=True)
         rows = [[str(length), cell(accuracy), cell(nll)] for length, accuracy, nll in values]
-        made += ["", f"{name}: {result.definition}"]
-        made += table(["context", "accuracy", "nll"], rows)
-    return made
+        text += ["", f"{name}: {result.definition}"]
+        text += table(["context", "accuracy", "nll"], rows)
+    return text
 
 
 def buckets(measured: Extrapolation) -> list[str]:
@@ -74,12 +74,12 @@ def buckets(measured: Extrapolation) -> list[str]:
     rows = [
         [f"{start + 1} to {end}", cell(accuracy), cell(nll)] for start, end, accuracy, nll in values
     ]
-    told = f"by position in the longest window, {positions.targets} targets in each row"
-    return ["", told, *table(["position", "accuracy", "nll"], rows)]
+    title = f"by position in the longest window, {positions.targets} targets in each row"
+    return ["", title, *table(["position", "accuracy", "nll"], rows)]
 
 
 def probe(measured: PositionProbe) -> list[str]:
-    """How well a token's place can be told from the states of each layer."""
+    """How well a token's place is predicted from the states of each layer."""
     if measured == PositionProbe():
         return ["position probe: undefined, there are fewer than 8 held-out sequences"]
     kinds = {
