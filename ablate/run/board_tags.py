@@ -84,7 +84,7 @@ def diagnosis(record: Record) -> str:
         return "nothing found" if record["status"] in ("done", "diverged") else "not diagnosed"
     keys = ("name", "evidence", "cause", "advice")
     lines = ["| signature | evidence | likely cause | what to try |", "|---|---|---|---|"]
-    for found in findings:
-        cells = (found[key].replace("|", "\\|") for key in keys)
+    for finding in findings:
+        cells = (finding[key].replace("|", "\\|") for key in keys)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

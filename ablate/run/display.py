@@ -35,18 +35,18 @@ def display(
 
     `brief`: a finished run is told in a line, as one of many.
     """
-    told = brief_lines if brief else summary_lines
+    summary = brief_lines if brief else summary_lines
     stream = sys.stderr if stream is None else stream
     if directory.is_relative_to(Path.cwd()):  # as the user would type it
         directory = directory.relative_to(Path.cwd())
     if not stream.isatty():
-        return Plain(directory, stream, clock, told)
+        return Plain(directory, stream, clock, summary)
     from rich.console import Console
 
     console = Console(file=stream, highlight=False)
     if console.is_dumb_terminal:
-        return Plain(directory, stream, clock, told)
-    return Live(directory, console, clock, label, told)
+        return Plain(directory, stream, clock, summary)
+    return Live(directory, console, clock, label, summary)
 
 
 class Plain(Listener):
@@ -63,19 +63,19 @@ class Plain(Listener):
         directory: Path,
         stream: TextIO,
         clock: Clock = time.monotonic,
-        told: Telling = summary_lines,
+        summary: Telling = summary_lines,
     ) -> None:
         self._directory = directory
-        self._told = told
+        self._summary = summary
         self._stream = stream
         self._clock = clock
         self._spoken = clock()
-        self._before = "  " if told is summary_lines else f"{directory.name}: "
+        self._before = "  " if summary is summary_lines else f"{directory.name}: "
 
     def start(self, record: Record, resumed_at: int) -> None:
         """Say what starts."""
         self._progress = Headway(record, resumed_at, self._clock)
-        if self._told is summary_lines:
+        if self._summary is summary_lines:
             print(self._directory.name, file=self._stream)
         self._say(f"started, {self._progress.size}")
 
@@ -97,7 +97,7 @@ class Plain(Listener):
 
     def finish(self, record: Record) -> None:
         """Say what came out."""
-        for line in self._told(record, self._directory):
+        for line in self._summary(record, self._directory):
             self._say(line)
 
     def _due(self) -> bool:
@@ -120,10 +120,10 @@ class Live(Listener):
         console: "Console",
         clock: Clock = time.monotonic,
         label: LabelRule = progress_label,
-        told: Telling = summary_lines,
+        summary: Telling = summary_lines,
     ) -> None:
         self._directory = directory
-        self._told = told
+        self._summary = summary
         self._console = console
         self._clock = clock
         self._label = label
@@ -181,11 +181,11 @@ class Live(Listener):
             self._picture.stop()
             atexit.unregister(self._picture.stop)
             self._picture = None
-        verdict, *facts = self._told(record, self._directory)
+        verdict, *facts = self._summary(record, self._directory)
         self._print(f"  {verdict}", style="bold")
         for fact in facts:
             self._print(f"  {fact}")
-        if self._told is summary_lines:
+        if self._summary is summary_lines:
             self._print("  next: ablate report for the table, ablate board for the curves")
 
     def _print(self, text: str, style: str | None = None) -> None:

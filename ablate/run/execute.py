@@ -65,12 +65,12 @@ def execute(
             # What is there took its time, and this goes on from it.
             result.timing.total_seconds = before.timing.total_seconds
             result.evaluations = before.evaluations
-        told = Told(listeners, log, stop)
+        audience = Audience(listeners, log, stop)
         try:
             disk.write(directory, result)
             text = yaml.safe_dump(planned.config, sort_keys=False, allow_unicode=True)
             (directory / "config.yaml").write_text(text, encoding="utf-8")
-            train_and_measure(planned, result, told, join)
+            train_and_measure(planned, result, audience, join)
         except (Stopped, KeyboardInterrupt):
             finish(result, "interrupted", None)
             raise
@@ -79,11 +79,11 @@ def execute(
             finish(result, "failed", in_a_line(error))
         finally:
             disk.write(directory, result)
-            told.finish(result)
+            audience.finish(result)
         return result
 
 
-class Told:
+class Audience:
     """The listeners of a run, the log and the user's wish to stop, as one."""
 
     def __init__(
@@ -126,14 +126,14 @@ class Told:
 def train_and_measure(
     planned: PlannedRun,
     result: Record,
-    told: Told,
+    audience: Audience,
     join: Callable[[torch.device], Processes],
 ) -> None:
     """Build, train and evaluate; fills `result` with whatever was reached."""
     config = planned.config
     if config["threads"]:
         torch.set_num_threads(config["threads"])
-    corpus = build_corpus(config, progress=told.message)
+    corpus = build_corpus(config, progress=audience.message)
     bench = build(config, corpus)
     source = bench.task.source
     begun_with = result.corpus.sha256 or source.sha256
@@ -146,14 +146,16 @@ def train_and_measure(
     suspicions = [] if (planned.directory / checkpoints.NAME).exists() else warnings(bench)
     processes = join(bench.model.embedding.weight.device)
     result.environment.processes = processes.size
-    trainer = make_trainer(bench, config, planned.directory, told.listeners, told.stop, processes)
+    trainer = make_trainer(
+        bench, config, planned.directory, audience.listeners, audience.stop, processes
+    )
     resumed_at = trainer.restore()
     disk.write(planned.directory, result)
-    told.start(result, resumed_at)
+    audience.start(result, resumed_at)
     if not resumed_at:
-        told.warn(suspicions)
-        told.warn(unread(bench, planned.identity.choices))
-        told.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
+        audience.warn(suspicions)
+        audience.warn(unread(bench, planned.identity.choices))
+        audience.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
     try:
         finite = trainer.train()
     except RuntimeError as error:
@@ -163,7 +165,7 @@ def train_and_measure(
     finally:
         trainer.detach()
         measure_training(result, trainer.progress, config)
-    measured = measure_trained(bench, config, told.message)
+    measured = measure_trained(bench, config, audience.message)
     result.extrapolation = measured.extrapolation
     result.position_probe, result.shuffle = measured.position_probe, measured.shuffle
     diverged = not finite or result.label == "diverged"

@@ -56,8 +56,8 @@ class PlannedRun:
 
 def status_on_disk(directory: Path) -> str | None:
     """The status in a run's record, None without a readable one."""
-    found, _ = disk.read(directory)
-    return str(found.status) if found else None
+    record, _ = disk.read(directory)
+    return str(record.status) if record else None
 
 
 def is_wanted(status: str | None, config: Mapping[str, Any]) -> bool:

@@ -41,8 +41,8 @@ def summary_lines(record: Record, directory: Path) -> list[str]:
     lines += gradient_lines(_section(record, "gradients"))
     lines += accuracy_lines(_section(record, "extrapolation"))
     lines += [
-        f"{found['name']}: {found['cause']} ({found['evidence']}); try {found['advice']}"
-        for found in record.get("diagnosis") or []
+        f"{sign['name']}: {sign['cause']} ({sign['evidence']}); try {sign['advice']}"
+        for sign in record.get("diagnosis") or []
     ]
     timing = _section(record, "timing")
     if timing.get("seconds") is not None:
@@ -107,8 +107,8 @@ def gradient_lines(gradients: dict) -> list[str]:
         for name in ("parameters", "inputs")
     }
     known = [f"{ratio:.2g} ({name})" for name, ratio in ratios.items() if ratio is not None]
-    told = "gradient norm of the first block as a multiple of the last one's, at step 1"
-    return [f"{told}: {', '.join(known)}"] if known else []
+    words = "gradient norm of the first block as a multiple of the last one's, at step 1"
+    return [f"{words}: {', '.join(known)}"] if known else []
 
 
 def accuracy_lines(extrapolation: dict) -> list[str]:
@@ -141,11 +141,11 @@ def accuracy_at_ends(extrapolation: dict) -> list[str]:
     train_length = extrapolation["train_length"]
     shares = extrapolation.get("exact") or extrapolation["accuracy"]
     name = "exact match" if extrapolation.get("exact") else "accuracy"
-    told = [
+    parts = [
         f"{_percent(shares[lengths.index(length)])} at {context(length, train_length)}"
         for length in sorted({train_length, max(lengths)})
     ]
-    return [f"{name} {', '.join(told)}"]
+    return [f"{name} {', '.join(parts)}"]
 
 
 def context(length: int, train_length: int) -> str:

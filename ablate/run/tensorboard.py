@@ -126,9 +126,9 @@ class TensorBoard(Listener):
         if record["label"] is not None:
             scalars[LABEL] = LABELS.index(record["label"])
         self._scalars({tag: v for tag, v in scalars.items() if v is not None}, step)
-        found = record.get("extrapolation") or {"lengths": []}
-        for i, length in enumerate(found["lengths"]):
-            name = context(length, found["train_length"])
+        measured = record.get("extrapolation") or {"lengths": []}
+        for i, length in enumerate(measured["lengths"]):
+            name = context(length, measured["train_length"])
             for tag, values, place in (
                 (ACCURACY.format(name), "accuracy", step),
                 (RETENTION.format(name), "retention", step),
@@ -136,8 +136,8 @@ class TensorBoard(Listener):
                 (BY_CONTEXT.format("exact match"), "exact", length),
                 (BY_CONTEXT.format("loss"), "nll", length),
             ):
-                if values in found and found[values][i] is not None:
-                    self._scalars({tag: found[values][i]}, place)
+                if values in measured and measured[values][i] is not None:
+                    self._scalars({tag: measured[values][i]}, place)
 
     def _scalars(self, scalars: dict[str, float | None], step: int) -> None:
         summary = Summary()

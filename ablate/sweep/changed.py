@@ -17,23 +17,23 @@ def changes(plan: Sequence[PlannedRun]) -> list[str]:
 
     A text counts as another where its files can be told or read within about a second.
     """
-    finished = [(p, found) for p in plan if (found := finished_record(p))]
+    finished = [(p, record) for p in plan if (record := finished_record(p))]
     if not finished:
         return []
     now = code_of(Environment(ablate=ablate.__version__, git=git_version()))
     texts: dict[str, str | None] = {}
     other_code: dict[str, list[str]] = {}
     other_text: dict[str, list[str]] = {}
-    for planned, found in finished:
-        known = found.environment.ablate is not None
-        if known and (then := code_of(found.environment)) != now:
+    for planned, record in finished:
+        known = record.environment.ablate is not None
+        if known and (then := code_of(record.environment)) != now:
             other_code.setdefault(then, []).append(planned.identity.name)
-        trained_on = found.corpus.sha256
+        trained_on = record.corpus.sha256
         key = repr(planned.config["corpus"])
         if trained_on and key not in texts:
             texts[key] = fingerprint_of(planned.config["corpus"])
         if trained_on and texts[key] not in (None, trained_on):
-            name = str(found.corpus.name)
+            name = str(record.corpus.name)
             other_text.setdefault(f"corpus={name}", []).append(planned.identity.name)
     lines = []
     if other_code:
@@ -48,9 +48,9 @@ AGAIN = "rerun=true repeats them."
 
 def finished_record(planned: PlannedRun) -> Record | None:
     """The record of a run that is finished and is not to be repeated."""
-    found, _ = disk.read(planned.directory)
-    kept = found and found.status in FINISHED and not planned.config["rerun"]
-    return found if kept else None
+    record, _ = disk.read(planned.directory)
+    kept = record and record.status in FINISHED and not planned.config["rerun"]
+    return record if kept else None
 
 
 def code_of(environment: Environment) -> str:

@@ -35,20 +35,20 @@ HEADING = ("status", "label", "val. loss", "time", "run")
 
 def outcome(planned: PlannedRun, unrecorded: Mapping[str, str]) -> EndedRun:
     """Read what became of a run; `unrecorded` has failures that its record does not tell."""
-    found, problem = disk.read(planned.directory)
+    record, problem = disk.read(planned.directory)
     lost = unrecorded.get(planned.identity.name)
-    if found is None or lost:
+    if record is None or lost:
         status = "failed" if lost or planned.directory.exists() else NOT_STARTED
         return EndedRun(planned, status, "", "", "", lost or problem or "did not start")
-    loss, seconds = found.loss.validation, found.timing.total_seconds
-    killed = lock.was_killed(found.status, planned.directory)
+    loss, seconds = record.loss.validation, record.timing.total_seconds
+    killed = lock.was_killed(record.status, planned.directory)
     return EndedRun(
         planned,
-        "interrupted" if killed else str(found.status),
-        found.label or "",
+        "interrupted" if killed else str(record.status),
+        record.label or "",
         f"{loss:.3f}" if loss is not None else "",
         duration(seconds) if seconds is not None else "",
-        found.error or "",
+        record.error or "",
     )
 
 

@@ -42,9 +42,9 @@ class Trials:
         The bound keeps a sweeper that models the scores from being led by one that blew up.
         """
         value = job(config, self.stop, None)
-        found, problem = disk.read(Path(HydraConfig.get().runtime.output_dir))
-        status = (found.status or "unknown") if found else str(problem)
-        uniform = found.loss.uniform if found and status != "failed" else None
+        record, problem = disk.read(Path(HydraConfig.get().runtime.output_dir))
+        status = (record.status or "unknown") if record else str(problem)
+        uniform = record.loss.uniform if record and status != "failed" else None
         score = None if uniform is None else bounded(value, uniform)
         chosen = [word for word in HydraConfig.get().overrides.task if word not in self.fixed]
         words = ", ".join(chosen)

@@ -97,19 +97,19 @@ class Foreman(Ear):
 
     def _close(self, planned: PlannedRun, before: str, problem: str | None = None) -> None:
         name = planned.identity.name
-        found, unread = disk.read(planned.directory)
-        if found is None and self._stopping:
+        record, unread = disk.read(planned.directory)
+        if record is None and self._stopping:
             self.shown.ended(self.rows.end(name, "interrupted", None), "stopped before it began")
             return
-        if found is None or problem:
+        if record is None or problem:
             self.shown.ended(self.rows.end(name, "failed", None), f"failed: {problem or unread}")
             return
-        words = found.status or "unknown"
-        row = self.rows.end(name, words, found.label)
+        words = record.status or "unknown"
+        row = self.rows.end(name, words, record.label)
 
         # Another process may have left a record that lacks what a summary tells.
         with contextlib.suppress(TypeError, ValueError, LookupError):
-            words = brief_lines(found, planned.directory)[0]
+            words = brief_lines(record, planned.directory)[0]
         self.shown.ended(row, before + words)
 
     def _bury(self, planned: PlannedRun, reason: str) -> str | None:
@@ -117,13 +117,13 @@ class Foreman(Ear):
         from ablate.run.recording import close_record
 
         directory = planned.directory
-        found, _ = disk.read(directory)
+        record, _ = disk.read(directory)
         written = stamp(directory) != self._began_with.get(planned.identity.name)
-        if found and written and found.status != "running":
+        if record and written and record.status != "running":
             return None
-        if self._stopping and found is None:
+        if self._stopping and record is None:
             return None  # it was never begun
-        if found and found.status in FINISHED:
+        if record and record.status in FINISHED:
             return reason  # an earlier result, which it was to replace, stays
         status = "interrupted" if self._stopping else "failed"
         try:
