@@ -103,7 +103,7 @@ def _side(side: Side) -> dict[str, Any]:
         "name": side.name,
         "runs": [str(run.directory) for run in side.runs],
         "seeds": side.seeds,
-        "status": [run.record["status"] for run in side.runs],
+        "status": [run.record.status for run in side.runs],
         "label": [run.label for run in side.runs],
     }
 

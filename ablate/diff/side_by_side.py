@@ -53,7 +53,7 @@ def _fold(lines: Sequence[str], width: int | None) -> str:
 
 
 def _named(letter: str, side: Side) -> str:
-    status = Counter(run.record["status"] or "unknown" for run in side.runs)
+    status = Counter(run.record.status or "unknown" for run in side.runs)
     labels = Counter(run.label for run in side.runs if run.label)
     endings = [_counts(status), *([_counts(labels)] if labels else [])]
     seeds = ", ".join(map(text, side.seeds))

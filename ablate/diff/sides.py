@@ -39,7 +39,7 @@ class Side:
     @property
     def seeds(self) -> list[Any]:
         """The seeds of its runs."""
-        return distinct(run.record["seed"] for run in self.runs)
+        return distinct(run.record.seed for run in self.runs)
 
 
 def find_side(word: str, outputs: Path) -> Side:
@@ -120,7 +120,7 @@ def curves(first: Side, second: Side) -> tuple[list[tuple[Curve, Curve]], list[A
     Without a shared seed every curve of one side stands beside one of the other, and none is equal
     to the bit but by chance.
     """
-    by_seed = [{run.record["seed"]: run for run in side.runs} for side in (first, second)]
+    by_seed = [{run.record.seed: run for run in side.runs} for side in (first, second)]
     shared = [seed for seed in first.seeds if seed is not None and seed in by_seed[1]]
     if shared:
         runs = [(by_seed[0][seed], by_seed[1][seed]) for seed in shared]
@@ -135,12 +135,9 @@ def _curve(run: Run) -> Curve:
     logged = {line["step"]: _finite(line.get("loss")) for line in lines}
     if logged:
         return logged
-    kept = run.record["curve"]
-    return {
-        int(step): loss
-        for step, loss in zip(kept["steps"], kept["loss"], strict=False)
-        if step is not None
-    }
+    kept = run.record.curve
+    pairs = zip(kept.steps, kept.loss, strict=False)
+    return {step: loss for step, loss in pairs if step is not None}
 
 
 def _finite(value: Any) -> float | None:
@@ -188,9 +185,9 @@ def _mean(side: Side, column: Column) -> Interval:
     """Mean over finished runs; of a single run what it measured, whatever became of it."""
     alone = len(side.runs) == 1
     usable = [
-        (run.record["seed"], column.extract(run.record))
+        (run.record.seed, column.extract(run.record))
         for run in side.runs
-        if alone or not column.trained or run.record["status"] == "done"
+        if alone or not column.trained or run.record.status == "done"
     ]
     values = [(seed, "", value) for seed, value in usable if not isinstance(value, Missing)]
     return over_seeds(values, column.scale)

@@ -27,23 +27,6 @@ class RecordPart:
     A key that is a word of Python has an underscore behind it here.
     """
 
-    # A bridge for code that still reads a record as a mapping; it goes when none does.
-    def __getitem__(self, key: str) -> Any:
-        return vars(self)[key]
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        setattr(self, key, value)
-
-    def __contains__(self, key: object) -> bool:
-        return bool(vars(self).get(str(key)))
-
-    def get(self, key: str, default: Any = None) -> Any:
-        value = vars(self).get(key)
-        return default if value is None else value
-
-    def items(self) -> Any:
-        return ((key, value) for key, value in vars(self).items() if value is not None)
-
 
 AnyPart = TypeVar("AnyPart", bound=RecordPart)
 

@@ -79,12 +79,12 @@ def states(seen: dict) -> Iterator[tuple[str, float | None]]:
 
 def diagnosis(record: Record) -> str:
     """Put the findings of a record in a Markdown table."""
-    findings = record.get("diagnosis") or []
+    findings = record.diagnosis or []
     if not findings:
-        return "nothing found" if record["status"] in ("done", "diverged") else "not diagnosed"
-    keys = ("name", "evidence", "cause", "advice")
+        return "nothing found" if record.status in ("done", "diverged") else "not diagnosed"
     lines = ["| signature | evidence | likely cause | what to try |", "|---|---|---|---|"]
-    for finding in findings:
-        cells = (finding[key].replace("|", "\\|") for key in keys)
+    for sign in findings:
+        words = (sign.name, sign.evidence, sign.cause, sign.advice)
+        cells = (word.replace("|", "\\|") for word in words)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

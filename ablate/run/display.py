@@ -138,7 +138,7 @@ class Live(Listener):
 
         self._progress = Headway(record, resumed_at, self._clock)
         self._diagnosis = CurveWatch(record, self._clock, self._label)
-        self._print(record["name"], style="bold")
+        self._print(record.name or "", style="bold")
         self._print(f"  {self._progress.size}")
         # What others print to stderr appears above the bar; stdout is for data and left alone.
         self._picture = RichLive(

@@ -56,7 +56,7 @@ STATUS = {
 
 def hyperparameters(record: Record) -> dict[str, bool | int | float | str | None]:
     """Flatten a record's choices and plain keys; the keys are the same for every run."""
-    config, choices = record["config"], record["choices"]
+    config, choices = record.config, record.choices
     flat: dict[str, bool | int | float | str | None] = dict(choices)
     for group in choices:
         flat[f"{group} options"] = _options(config.get(group))
@@ -91,7 +91,7 @@ def session_start(record: Record) -> list["Summary"]:
     )
     # A setting without a value (no clipping, say) is a blank cell.
     known = {name: value for name, value in settings.items() if value is not None}
-    return [columns, summary_v2.hparams_pb(known, trial_id=record["run_id"])]
+    return [columns, summary_v2.hparams_pb(known, trial_id=record.run_id)]
 
 
 def session_end(status: str) -> "Summary":

@@ -47,13 +47,13 @@ class Headway:
     """The fixed facts of a run and the step it is at."""
 
     def __init__(self, record: Record, resumed_at: int, clock: Clock = time.monotonic) -> None:
-        self.steps: int = record["steps"]
+        self.steps = record.steps or 0
         self.step = resumed_at
-        self._tokens = record["batch_size"] * record["seq_len"]
-        device = record["environment"]["device"]
+        self._tokens = (record.batch_size or 0) * (record.seq_len or 0)
+        device = record.environment.device
         resumed = f", going on from step {resumed_at:,}" if resumed_at else ""
         self.size = (
-            f"{record['parameters']:,} parameters, {self.steps:,} steps of "
+            f"{record.parameters or 0:,} parameters, {self.steps:,} steps of "
             f"{self._tokens:,} tokens on {device}{resumed}"
         )
         self._pace = Pace(clock)
@@ -81,11 +81,8 @@ class CurveWatch:
     def __init__(self, record: Record, clock: Clock, label: LabelRule) -> None:
         self._clock = clock
         self._label = label
-        self._uniform: float = record["loss"]["uniform"]
-        self._unigram: float = record["loss"]["unigram_train"]
-        self._first: float | None = record["loss"].get("first")
-        self._steps: int = record["steps"]
-        self._targets: int | None = record["loss"].get("targets")
+        self._loss, self._steps = record.loss, record.steps or 0
+        self._first = record.loss.first
         self._losses: list[float] = []
         self._next_look = clock() + LOOK_EVERY
         self.label: str | None = None
@@ -105,14 +102,14 @@ class CurveWatch:
         """The first loss against ln V, and what the curve looks like."""
         facts = []
         if self._first is not None:
-            facts.append(f"first loss {first_loss(self._first, self._uniform)}")
+            facts.append(f"first loss {first_loss(self._first, self._loss.uniform)}")
         return facts if self.label is None else [*facts, SO_FAR[self.label]]
 
     def _look(self) -> str | None:
         return self._label(
             self._losses,
-            uniform=self._uniform,
-            unigram=self._unigram,
+            uniform=self._loss.uniform,
+            unigram=self._loss.unigram_train,
             steps=self._steps,
-            targets=self._targets,
+            targets=self._loss.targets,
         )

@@ -2,12 +2,12 @@
 
 import math
 from pathlib import Path
-from typing import Any
 
 from ablate.judge.first_loss import judge_record
 from ablate.judge.labels import still_falling
 from ablate.judge.profile import first_over_last
-from ablate.record.record import Record
+from ablate.record.evaluated import Extrapolation
+from ablate.record.record import Gradients, Record
 
 IN_WORDS = {
     "healthy": "healthy",
@@ -31,60 +31,59 @@ def summary_lines(record: Record, directory: Path) -> list[str]:
     cannot have at a length says "undefined".
     """
     lines = [verdict(record)]
-    loss = _section(record, "loss")
-    if loss.get("first") is not None:
+    loss, timing = record.loss, record.timing
+    if loss.first is not None and loss.uniform is not None:
         hint = FIRST_LOSS_HINTS[judge_record(record)]
-        lines.append(f"first loss {first_loss(loss['first'], loss['uniform'])}{hint}")
-    if loss.get("validation") is not None:
-        reference = f"unigram {loss['unigram']:.2f}, ln V {loss['uniform']:.2f}"
-        lines.append(f"validation loss {loss['validation']:.3f} nats ({reference})")
-    lines += gradient_lines(_section(record, "gradients"))
-    lines += accuracy_lines(_section(record, "extrapolation"))
+        lines.append(f"first loss {first_loss(loss.first, loss.uniform)}{hint}")
+    if loss.validation is not None:
+        known = {"unigram": loss.unigram, "ln V": loss.uniform}
+        losses = [f"{name} {value:.2f}" for name, value in known.items() if value is not None]
+        reference = f" ({', '.join(losses)})" if losses else ""
+        lines.append(f"validation loss {loss.validation:.3f} nats{reference}")
+    lines += gradient_lines(record.gradients)
+    lines += accuracy_lines(record.extrapolation)
     lines += [
-        f"{sign['name']}: {sign['cause']} ({sign['evidence']}); try {sign['advice']}"
-        for sign in record.get("diagnosis") or []
+        f"{sign.name}: {sign.cause} ({sign.evidence}); try {sign.advice}"
+        for sign in record.diagnosis or []
     ]
-    timing = _section(record, "timing")
-    if timing.get("seconds") is not None:
-        speed = timing.get("tokens_per_second")
+    if timing.seconds is not None:
+        speed, whole = timing.tokens_per_second, timing.total_seconds
         rate = f" at {speed:,.0f} tokens/s" if speed else ""
-        whole = timing.get("total_seconds")
         in_all = f", {duration(whole)} with evaluation and all" if whole is not None else ""
-        lines.append(f"{duration(timing['seconds'])} of training{rate}{in_all}")
+        lines.append(f"{duration(timing.seconds)} of training{rate}{in_all}")
     lines.append(f"files in {directory}")
     return lines
 
 
 def brief_lines(record: Record, directory: Path) -> list[str]:
     """Describe a run that is one of many: its verdict with the numbers to watch, in a line."""
-    label = record.get("label")
-    facts = [f"done: {label}" if record["status"] == "done" and label else verdict(record)]
-    loss = _section(record, "loss")
-    if loss.get("validation") is not None:
-        facts.append(f"validation loss {loss['validation']:.3f} nats")
-    facts += accuracy_at_ends(_section(record, "extrapolation"))
-    timing = _section(record, "timing")
-    if timing.get("total_seconds") is not None:
-        facts.append(duration(timing["total_seconds"]))
+    label, validation = record.label, record.loss.validation
+    facts = [f"done: {label}" if record.status == "done" and label else verdict(record)]
+    if validation is not None:
+        facts.append(f"validation loss {validation:.3f} nats")
+    facts += accuracy_at_ends(record.extrapolation)
+    if record.timing.total_seconds is not None:
+        facts.append(duration(record.timing.total_seconds))
     return ["; ".join(facts)]
 
 
 def verdict(record: Record) -> str:
     """Say what became of the process and what its curve looks like."""
-    status, label = record["status"], record.get("label")
-    reached = f"step {record.get('steps_done') or 0:,} of {record['steps']:,}"
+    status, label = record.status, record.label
+    reached = f"step {record.steps_done or 0:,} of {record.steps or 0:,}"
     if status == "done":
-        curve = _section(record, "curve")
-        if label == "stuck" and still_falling(curve.get("steps", []), curve.get("loss", [])):
+        points = record.curve.points()
+        steps, losses = [step for step, _ in points], [loss for _, loss in points]
+        if label == "stuck" and still_falling(steps, losses):
             return "done: not below the unigram loss yet, and still falling: take more steps"
-        return f"done: {IN_WORDS[label]}" if label else "done"
+        return f"done: {IN_WORDS.get(label, label)}" if label else "done"
     if status == "diverged":
         return f"diverged by {reached}; a result like any other, kept with all it reached"
     if status == "interrupted":
-        again = "without rerun=true " if _section(record, "config").get("rerun") else ""
+        again = "without rerun=true " if record.config.get("rerun") else ""
         return f"interrupted at {reached}; {again}the same command goes on"
     if status == "failed":
-        return f"failed at {reached}: {_reason(record.get('error'))}"
+        return f"failed at {reached}: {_reason(record.error)}"
     return f"{status} at {reached}"
 
 
@@ -100,52 +99,54 @@ def first_loss(loss: float, uniform: float) -> str:
     return f"{loss:.2f} = ln V {'+' if excess >= 0 else '−'} {abs(excess):.2f}"
 
 
-def gradient_lines(gradients: dict) -> list[str]:
+def gradient_lines(gradients: Gradients) -> list[str]:
     """Compare the first step's gradient norms of the first and last block."""
     ratios = {
-        name: first_over_last(gradients.get(f"{name}_first") or [])
-        for name in ("parameters", "inputs")
+        "parameters": first_over_last(gradients.parameters_first),
+        "inputs": first_over_last(gradients.inputs_first),
     }
     known = [f"{ratio:.2g} ({name})" for name, ratio in ratios.items() if ratio is not None]
-    words = "gradient norm of the first block as a multiple of the last one's, at step 1"
-    return [f"{words}: {', '.join(known)}"] if known else []
+    quantity = "gradient norm of the first block as a multiple of the last one's, at step 1"
+    return [f"{quantity}: {', '.join(known)}"] if known else []
 
 
-def accuracy_lines(extrapolation: dict) -> list[str]:
+def accuracy_lines(measured: Extrapolation) -> list[str]:
     """List accuracy, and exact match where there is any, by length as multiples of L."""
-    if not extrapolation.get("lengths") or not any(map(_known, extrapolation["accuracy"])):
+    train_length = measured.train_length
+    if not train_length or not any(map(_known, measured.accuracy)):
         return []
-    train_length = extrapolation["train_length"]
-    names = {"accuracy": "accuracy by context"}
-    if extrapolation.get("exact"):
-        names = {"accuracy": "token accuracy by length", "exact": "exact match by length"}
+    shares = {"accuracy by context": measured.accuracy}
+    if measured.exact:
+        shares = {
+            "token accuracy by length": measured.accuracy,
+            "exact match by length": measured.exact,
+        }
     lines = []
-    for key, name in names.items():
+    for name, values in shares.items():
         entries = [
             f"{context(length, train_length)} {_percent(share)}"
-            for length, share in zip(extrapolation["lengths"], extrapolation[key], strict=True)
+            for length, share in zip(measured.lengths, values, strict=False)
         ]
         lines.append(f"{name} (L = {train_length}): {', '.join(entries)}")
     return lines
 
 
-def accuracy_at_ends(extrapolation: dict) -> list[str]:
+def accuracy_at_ends(measured: Extrapolation) -> list[str]:
     """Accuracy, or exact match where there is any, at the train length and the longest one.
 
-    >>> accuracy_at_ends({"train_length": 64, "lengths": [64, 512], "accuracy": [0.5, 0.25]})
+    >>> accuracy_at_ends(Extrapolation(train_length=64, lengths=[64, 512], accuracy=[0.5, 0.25]))
     ['accuracy 50.0 % at L, 25.0 % at 8L']
     """
-    lengths = extrapolation.get("lengths")
-    if not lengths or not any(map(_known, extrapolation["accuracy"])):
+    train_length = measured.train_length
+    if not train_length or not measured.lengths or not any(map(_known, measured.accuracy)):
         return []
-    train_length = extrapolation["train_length"]
-    shares = extrapolation.get("exact") or extrapolation["accuracy"]
-    name = "exact match" if extrapolation.get("exact") else "accuracy"
-    parts = [
-        f"{_percent(shares[lengths.index(length)])} at {context(length, train_length)}"
-        for length in sorted({train_length, max(lengths)})
+    shares = dict(zip(measured.lengths, measured.exact or measured.accuracy, strict=False))
+    name = "exact match" if measured.exact else "accuracy"
+    ends = [
+        f"{_percent(shares.get(length))} at {context(length, train_length)}"
+        for length in sorted({train_length, max(measured.lengths)})
     ]
-    return [f"{name} {', '.join(parts)}"]
+    return [f"{name} {', '.join(ends)}"]
 
 
 def context(length: int, train_length: int) -> str:
@@ -181,11 +182,6 @@ def _percent(accuracy: float | None) -> str:
 
 def _known(value: float | None) -> bool:
     return value is not None
-
-
-def _section(record: Record, name: str) -> Any:
-    """A part of the record, empty where the run ended before it was measured."""
-    return record.get(name) or {}
 
 
 def _reason(error: str | None) -> str:

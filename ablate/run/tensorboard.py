@@ -81,15 +81,15 @@ class TensorBoard(Listener):
     def step(self, step: int, loss: float) -> None:
         """Keep the loss before any update."""
         if step == 1:
-            excess = loss - self._record["loss"]["uniform"]
+            excess = loss - (self._record.loss.uniform or 0.0)
             self._scalars({FIRST_LOSS: loss, EXCESS: excess}, step)
 
     def log(self, line: dict) -> None:
         """Write one event with all quantities of the step."""
         step = line["step"]
         scalars = dict(quantities(line))
-        scalars["reference/ln V"] = self._record["loss"]["uniform"]
-        scalars["reference/unigram loss"] = self._record["loss"]["unigram"]
+        scalars["reference/ln V"] = self._record.loss.uniform
+        scalars["reference/unigram loss"] = self._record.loss.unigram
         if has_profile(line):
             self._profiles.append({"step": step, "gradients": line["gradients"]})
             if step == 1:
@@ -107,37 +107,36 @@ class TensorBoard(Listener):
             return
         self._writer.close()
         self._writer = SummaryWriter(str(self._directory), filename_suffix=END_SUFFIX)
-        step = record["steps_done"]
+        step = record.steps_done or 0
         self._results(record, step)
-        if record["status"] in ("done", "diverged") and len(self._profiles) > 1:
+        if record.status in ("done", "diverged") and len(self._profiles) > 1:
             last = self._profiles[-1]
             self._image(BY_DEPTH, pictures.profile(last["gradients"], last["step"]), last["step"])
             self._image(OVER_TRAINING, pictures.over_training(self._profiles), step)
         text = "\n".join(f"- {line}" for line in summary_lines(record, self._directory))
         self._writer.add_text("run/summary", text, step)
         self._writer.add_text("run/diagnosis", diagnosis(record), step)
-        self._add(session_end(record["status"]), 0)
+        self._add(session_end(record.status or "failed"), 0)
         self._writer.close()
         self._writer = None
 
     def _results(self, record: Record, step: int) -> None:
-        loss = record["loss"]
-        scalars = {FINAL: loss.get("final"), SPIKES: loss.get("spike_score")}
-        if record["label"] is not None:
-            scalars[LABEL] = LABELS.index(record["label"])
+        scalars = {FINAL: record.loss.final, SPIKES: record.loss.spike_score}
+        if record.label is not None:
+            scalars[LABEL] = LABELS.index(record.label)
         self._scalars({tag: v for tag, v in scalars.items() if v is not None}, step)
-        measured = record.get("extrapolation") or {"lengths": []}
-        for i, length in enumerate(measured["lengths"]):
-            name = context(length, measured["train_length"])
+        measured = record.extrapolation
+        for i, length in enumerate(measured.lengths):
+            name = context(length, measured.train_length or length)
             for tag, values, place in (
-                (ACCURACY.format(name), "accuracy", step),
-                (RETENTION.format(name), "retention", step),
-                (BY_CONTEXT.format("accuracy"), "accuracy", length),
-                (BY_CONTEXT.format("exact match"), "exact", length),
-                (BY_CONTEXT.format("loss"), "nll", length),
+                (ACCURACY.format(name), measured.accuracy, step),
+                (RETENTION.format(name), measured.retention, step),
+                (BY_CONTEXT.format("accuracy"), measured.accuracy, length),
+                (BY_CONTEXT.format("exact match"), measured.exact, length),
+                (BY_CONTEXT.format("loss"), measured.nll, length),
             ):
-                if values in measured and measured[values][i] is not None:
-                    self._scalars({tag: measured[values][i]}, place)
+                if values and values[i] is not None:
+                    self._scalars({tag: values[i]}, place)
 
     def _scalars(self, scalars: dict[str, float | None], step: int) -> None:
         summary = Summary()

@@ -46,7 +46,7 @@ def by_depth(view: View) -> Drawing | None:
 def _lines(view: View, key: str) -> dict[int, list[float | None]]:
     """Return the median norm by block of every series."""
     return {
-        id(one): over_seeds([run.record["gradients"][key] for run in one.runs])
+        id(one): over_seeds([vars(run.record.gradients)[key] for run in one.runs])
         for one in view.series
     }
 

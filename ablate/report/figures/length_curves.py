@@ -48,11 +48,11 @@ def context_curve(one: Series, key: str) -> Curve:
     curves: dict[float, list[float]] = {}
     undefined: set[float] = set()
     for run in one.runs:
-        measured = run.record["extrapolation"]
-        trained = measured["train_length"]
-        if run.record["status"] != "done" or not trained:
+        measured = run.record.extrapolation
+        trained = measured.train_length
+        if run.record.status != "done" or not trained:
             continue
-        for length, value in zip(measured["lengths"], measured.get(key, []), strict=False):
+        for length, value in zip(measured.lengths, vars(measured)[key], strict=False):
             if length and value is None:
                 undefined.add(length / trained)
             elif length and value is not None:

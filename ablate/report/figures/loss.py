@@ -58,12 +58,7 @@ def seed_curve(runs: Sequence[Run]) -> Curve:
 
 
 def _smoothed(run: Run) -> dict[float, float]:
-    curve = run.record["curve"]
-    points = [
-        (step, loss)
-        for step, loss in zip(curve["steps"], curve["loss"], strict=False)
-        if step is not None and loss is not None
-    ]
+    points = run.record.curve.points()
     losses = [loss for _, loss in points]
     # The window is one in steps; the curve of a long run is thinned in the record.
     means = smooth(losses, smoothing_window(len(losses)))
@@ -95,15 +90,15 @@ def _draw_curve(axes: "Axes", plan: PanelLayout, one: Series, curve: Curve) -> N
     lowest, highest = [point[2] for point in curve], [point[3] for point in curve]
     axes.fill_between(steps, lowest, highest, color=look.colour, alpha=0.16, linewidth=0)
     axes.plot(steps, means, color=look.colour, linestyle=look.dashes, zorder=3)
-    if any(run.record["status"] in ("diverged", "failed") for run in one.runs):
+    if any(run.record.status in ("diverged", "failed") for run in one.runs):
         axes.plot(steps[-1], means[-1], "x", color=look.colour, markersize=5, zorder=4)
 
 
 def _levels(row: Sequence["Axes"], view: View, points: Curve) -> None:
     """Draw ln V and the unigram loss, and cut off what lies far above."""
-    losses = [run.record["loss"] for one in view.series for run in one.runs]
-    uniform = distinct(loss["uniform"] for loss in losses if loss["uniform"] is not None)
-    unigram = distinct(round(loss["unigram"], 3) for loss in losses if loss["unigram"] is not None)
+    losses = [run.record.loss for one in view.series for run in one.runs]
+    uniform = distinct(loss.uniform for loss in losses if loss.uniform is not None)
+    unigram = distinct(round(loss.unigram, 3) for loss in losses if loss.unigram is not None)
     low, high = min(point[2] for point in points), max(point[3] for point in points)
     if uniform and high > HEADROOM * uniform[-1] and low < uniform[-1]:
         high = HEADROOM * uniform[-1]
@@ -133,11 +128,11 @@ def first(view: View) -> Drawing | None:
 
 def values_of_first(one: Series) -> list[tuple[float, float]]:
     """Return (first loss, ln V) of the runs that have both."""
-    losses = [run.record["loss"] for run in one.runs]
+    losses = [run.record.loss for run in one.runs]
     return [
-        (loss["first"], loss["uniform"])
+        (loss.first, loss.uniform)
         for loss in losses
-        if loss["first"] is not None and loss["uniform"] is not None
+        if loss.first is not None and loss.uniform is not None
     ]
 
 

@@ -59,8 +59,8 @@ def rate_sweeps(view: View) -> list[tuple[Series, Sweep]]:
 
 
 def _losses(one: Series) -> list[float]:
-    records = [run.record for run in one.runs if run.record["status"] == "done"]
-    losses = (record["loss"]["validation"] for record in records)
+    records = [run.record for run in one.runs if run.record.status == "done"]
+    losses = (record.loss.validation for record in records)
     return [loss for loss in losses if loss is not None]
 
 
@@ -79,7 +79,7 @@ def _draw(plan: PanelLayout, sweeps: dict[int, Sweep]) -> "Figure":
         round(loss, 3)
         for one in every
         for run in one.runs
-        if (loss := run.record["loss"]["unigram"]) is not None
+        if (loss := run.record.loss.unigram) is not None
     )
     if len(unigram) == 1:
         for axes in row:

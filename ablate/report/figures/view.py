@@ -106,7 +106,7 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 def seeds(runs: Sequence[Run]) -> int:
     """Return over how many seeds runs are."""
-    return len(distinct(run.record["seed"] for run in runs))
+    return len(distinct(run.record.seed for run in runs))
 
 
 def number_first(value: str) -> tuple[int, float]:

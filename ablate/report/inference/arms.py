@@ -95,7 +95,7 @@ def _arm(group: Sequence[Outcome], keys: Sequence[str]) -> Arm:
         finished=sum(o.state == "finished" for o in group),
         diverged=sum(o.state == "diverged" for o in group),
         stuck=sum(o.stuck for o in group),
-        missing=dict(Counter(str(o.run.record["status"]) for o in group if o.state == "missing")),
+        missing=dict(Counter(str(o.run.record.status) for o in group if o.state == "missing")),
         undefined=any(o.undefined for o in group) and not numbers,
     )
 

@@ -101,7 +101,7 @@ def _selection(seeds: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
 def _loss(runs: Iterable[Outcome], seeds: Sequence[Any]) -> float:
     """Mean validation loss on the seeds; infinite where one of them has none."""
     losses = [
-        o.run.record["loss"]["validation"] if o.state == "finished" else None
+        o.run.record.loss.validation if o.state == "finished" else None
         for o in runs
         if o.seed in seeds
     ]

@@ -97,7 +97,7 @@ def ledger(
 
 
 def _row(group: Group, lr_varies: bool, choice: ChosenValue | None) -> LedgerRow:
-    seconds = [o.run.record["timing"]["seconds"] for o in group.outcomes if o.state == "finished"]
+    seconds = [o.run.record.timing.seconds for o in group.outcomes if o.state == "finished"]
     known = [value for value in seconds if value is not None]
     return LedgerRow(
         arm=group.arm.label,

@@ -48,8 +48,8 @@ def verbatim(value: Any) -> str:
 
 
 def _code(outcome: Outcome) -> str | None:
-    environment = outcome.run.record["environment"]
-    parts = [environment.get("ablate"), environment.get("git")]
+    environment = outcome.run.record.environment
+    parts = [environment.ablate, environment.git]
     return " ".join(verbatim(part) for part in parts if part is not None) or None
 
 
@@ -65,14 +65,14 @@ def _warmup(outcome: Outcome) -> str:
 FIELDS: tuple[LedgerField, ...] = (
     LedgerField(
         "parameters",
-        lambda o: o.run.record["parameters"],
+        lambda o: o.run.record.parameters,
         heading="parameters",
         number=True,
         counted=True,
     ),
     LedgerField(
         "flops_per_token",
-        lambda o: o.run.record["flops_per_token"],
+        lambda o: o.run.record.flops_per_token,
         short="flops/token",
         heading="flops / token",
         number=True,
@@ -80,7 +80,7 @@ FIELDS: tuple[LedgerField, ...] = (
     ),
     LedgerField(
         "tokens",
-        lambda o: o.run.record["tokens"] if o.state == "finished" else None,
+        lambda o: o.run.record.tokens if o.state == "finished" else None,
         "amount",
         "tokens seen",
         heading="tokens seen",
@@ -90,7 +90,7 @@ FIELDS: tuple[LedgerField, ...] = (
     ),
     LedgerField(
         "steps",
-        lambda o: o.run.record["steps"],
+        lambda o: o.run.record.steps,
         "amount",
         "steps",
         heading="steps",
@@ -98,47 +98,47 @@ FIELDS: tuple[LedgerField, ...] = (
     ),
     LedgerField(
         "batch_size",
-        lambda o: o.run.record["batch_size"],
+        lambda o: o.run.record.batch_size,
         "amount",
         "batch size",
         short="batch",
         heading="batch",
         number=True,
     ),
-    LedgerField("seq_len", lambda o: o.run.record["seq_len"], short="L", heading="L", number=True),
+    LedgerField("seq_len", lambda o: o.run.record.seq_len, short="L", heading="L", number=True),
     LedgerField("lr", lambda o: o.settings.get("lr"), heading="lr", number=True),
     LedgerField("warmup", _warmup, heading="warmup"),
     LedgerField(
         "corpus",
-        lambda o: o.run.record["corpus"]["sha256"],
+        lambda o: o.run.record.corpus.sha256,
         "text",
         "text (corpus sha256)",
         heading="corpus sha256",
     ),
     LedgerField(
         "vocabulary",
-        lambda o: o.run.record["corpus"]["vocabulary"],
+        lambda o: o.run.record.corpus.vocabulary,
         "text",
         "vocabulary",
     ),
     LedgerField("code", _code, "version", "version of ablate", heading="ablate"),
     LedgerField(
         "torch",
-        lambda o: o.run.record["environment"].get("torch"),
+        lambda o: o.run.record.environment.torch,
         "version",
         "version of torch",
         heading="torch",
     ),
     LedgerField(
         "device",
-        lambda o: o.run.record["environment"].get("device"),
+        lambda o: o.run.record.environment.device,
         MINOR,
         "device",
         heading="device",
     ),
     LedgerField(
         "threads",
-        lambda o: o.run.record["environment"].get("threads"),
+        lambda o: o.run.record.environment.threads,
         MINOR,
         "threads",
         heading="threads",

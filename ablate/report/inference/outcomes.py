@@ -49,7 +49,7 @@ def outcomes(runs: Iterable[Run], column: Column) -> list[Outcome]:
 
 
 def _outcome(run: Run, row: Settings, keys: Sequence[str], column: Column) -> Outcome:
-    status = run.record["status"]
+    status = run.record.status
     state: State = "missing"
     value = column.extract(run.record)
     if status == "done" or (not column.trained and not isinstance(value, Missing)):

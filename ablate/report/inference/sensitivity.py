@@ -54,20 +54,20 @@ def sensitivities(outcomes: Sequence[Outcome], factors: Sequence[str]) -> list[S
 
 
 def _of_arm(label: str, outcomes: Sequence[Outcome]) -> Sensitivity | None:
-    if not all(_is_rate(o.run.record["config"].get(KEY)) for o in outcomes):
+    if not all(_is_rate(o.run.record.config.get(KEY)) for o in outcomes):
         return None
-    rates = distinct(o.run.record["config"][KEY] for o in outcomes)
+    rates = distinct(o.run.record.config[KEY] for o in outcomes)
     if len(rates) < FEWEST:
         return None
     by_seed: dict[Any, dict[float, float | None]] = {}
     for outcome in outcomes:
-        loss = outcome.run.record["loss"]["validation"]
+        loss = outcome.run.record.loss.validation
         diverged = outcome.state == "diverged"
         if outcome.state != "missing" and (diverged or loss is not None):
-            by_seed.setdefault(outcome.seed, {})[outcome.run.record["config"][KEY]] = (
+            by_seed.setdefault(outcome.seed, {})[outcome.run.record.config[KEY]] = (
                 None if diverged else loss
             )
-    uniforms = distinct(o.run.record["loss"]["uniform"] for o in outcomes)
+    uniforms = distinct(o.run.record.loss.uniform for o in outcomes)
     full = {seed: row for seed, row in by_seed.items() if len(row) == len(rates)}
     if not full or uniforms[0] is None:
         return None

@@ -97,14 +97,14 @@ def _fold(run: Run, keys: Sequence[str], words: str) -> Fold:
         study=clean(run.study),
         name=clean(run.name),
         keys=[clean(key_value(key, row[key])) if key in row else "–" for key in keys],
-        status=clean(record["status"] or "unknown"),
+        status=clean(record.status or "unknown"),
         label=clean(run.label or ""),
         numbers=[_shown(record, key) for key in SHOWN],
         facts=_facts(run),
         findings=_findings(record),
         sheets=sheets(run),
         problem=clean(run.problem or ""),
-        error=_lines(str(record.get("error") or "")),
+        error=_lines(str(record.error or "")),
         config="\n".join(_config(row)),
         command=words,
         log=tail(run.directory / LOG),
@@ -122,7 +122,7 @@ def _shown(record: Record, key: str) -> Shown:
 def _facts(run: Run) -> list[tuple[str, str]]:
     record = run.record
     facts = [("folder", str(run.directory)), ("record", f"sha256 {fingerprint(run)[:16]}")]
-    done, planned = record.get("steps_done"), record["steps"]
+    done, planned = record.steps_done, record.steps
     if planned is not None:
         facts.append(("steps", f"{text(done)} of {text(planned)}" if done else text(planned)))
     facts += [
@@ -130,7 +130,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         for key, words in TOLD
         if (shown := _shown(record, key)).value is not None
     ]
-    finished = record["timing"].get("finished")
+    finished = record.timing.finished
     facts += [("ended", str(finished))] if finished else []
     return [(words, clean(value)) for words, value in facts]
 

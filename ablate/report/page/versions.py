@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from ablate.record.fields import content_of
 from ablate.report.page.runs import fingerprint
 from ablate.report.runs.collect import Run
 from ablate.report.runs.settings import text
@@ -15,16 +16,16 @@ def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """Return what the runs were made with, and a hash of all their records."""
     fields: dict[str, list[Any]] = {}
     for run in runs:
-        for key, value in run.record["environment"].items():
-            fields.setdefault(str(key), []).append(value)
-        sha = run.record["corpus"]["sha256"]
+        for key, value in content_of(run.record.environment).items():
+            fields.setdefault(key, []).append(value)
+        sha = run.record.corpus.sha256
         fields.setdefault("corpus sha256", []).append(sha)
     facts = [
         (key, ", ".join(distinct(_text(value) for value in values if value is not None)))
         for key, values in fields.items()
     ]
     digest = hashlib.sha256("".join(sorted(map(fingerprint, runs))).encode()).hexdigest()
-    schemas = distinct(run.record.get("schema") for run in runs)
+    schemas = distinct(run.record.schema for run in runs)
     facts.append(("record schema", ", ".join(map(text, schemas))))
     return [(clean(key), clean(value)) for key, value in (*facts, ("all records, sha256", digest))]
 

@@ -28,7 +28,7 @@ Settings = dict[str, Any]
 def settings(run: Run) -> Settings:
     """Return the settings of a run by dotted key, and its identity."""
     record = run.record
-    choices, config = record["choices"], record["config"]
+    choices, config = record.choices, record.config
     found: Settings = {}
     for group in dict.fromkeys((*choices, *config)):
         if group in CIRCUMSTANCES or group in IDENTITY:
@@ -36,8 +36,8 @@ def settings(run: Run) -> Settings:
         if group in choices:
             found[group] = choices[group]
         found.update(_flat(group, config.get(group), skip_itself=group in choices))
-    identity = {"study": run.study, "arm": run.arm, "seed": record["seed"], "name": run.name}
-    return found | identity | {"status": record["status"], "label": run.label}
+    identity = {"study": run.study, "arm": run.arm, "seed": record.seed, "name": run.name}
+    return found | identity | {"status": record.status, "label": run.label}
 
 
 def _flat(key: str, value: Any, skip_itself: bool) -> Settings:

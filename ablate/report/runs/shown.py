@@ -39,10 +39,10 @@ def facts(table: Table) -> TableFacts:
         runs_shown=len(records),
         runs_without_record=len(table.left_out),
         arms=len({(run.study, run.arm) for run in runs}),
-        seeds=distinct(record["seed"] for record in records),
-        corpora=distinct(known(record["corpus"]["name"] for record in records)),
-        train_lengths=distinct(known(record["seq_len"] for record in records)),
-        ln_vocabulary=distinct(known(record["loss"]["uniform"] for record in records)),
+        seeds=distinct(record.seed for record in records),
+        corpora=distinct(known(record.corpus.name for record in records)),
+        train_lengths=distinct(known(record.seq_len for record in records)),
+        ln_vocabulary=distinct(known(record.loss.uniform for record in records)),
     )
 
 

@@ -65,7 +65,7 @@ class TableRow:
     @property
     def seeds(self) -> list[Any]:
         """The distinct seeds of the row's runs, in order."""
-        return distinct(run.record["seed"] for run in self.runs)
+        return distinct(run.record.seed for run in self.runs)
 
 
 @dataclass(frozen=True)
@@ -167,25 +167,21 @@ def _row(group: list[tuple[Run, Settings]], keys: Iterable[str]) -> TableRow:
     return TableRow(
         keys={key: first[key] for key in keys if key in first},
         runs=runs,
-        status=Counter(run.record["status"] or "unknown" for run in runs),
+        status=Counter(run.record.status or "unknown" for run in runs),
         label=Counter(run.label for run in runs if run.label is not None),
         cells=Cells(runs),
-        profile=profile([run.record["gradients"]["parameters_first"] for run in runs]),
+        profile=profile([run.record.gradients.parameters_first for run in runs]),
     )
 
 
 def _cell(runs: Sequence[Run], column: Column) -> TableCell:
     # A single run shows what it measured, whatever became of it; a mean is over finished ones.
     usable = [
-        run
-        for run in runs
-        if len(runs) == 1 or not column.trained or run.record["status"] == "done"
+        run for run in runs if len(runs) == 1 or not column.trained or run.record.status == "done"
     ]
     values = [(run, column.extract(run.record)) for run in usable]
     numbers = [
-        (run.record["seed"], run.arm, value)
-        for run, value in values
-        if not isinstance(value, Missing)
+        (run.record.seed, run.arm, value) for run, value in values if not isinstance(value, Missing)
     ]
     undefined = any(value is Missing.UNDEFINED for _, value in values)
     return TableCell(over_seeds(numbers, column.scale), len(numbers), undefined and not numbers)

@@ -47,7 +47,7 @@ def _more(key: str, table: Table) -> str:
         return "; 1 is even, below 1 it vanishes towards the input"
     if key != "val_loss":
         return ""
-    losses = known(run.record["loss"]["unigram"] for run in shown(table))
+    losses = known(run.record.loss.unigram for run in shown(table))
     unigram = enumerated(distinct(f"{loss:.3f}" for loss in losses))
     return f"; a model that knows only frequencies gets {unigram}" if unigram else ""
 

@@ -19,9 +19,9 @@ def troubles(table: Table) -> list[tuple[str, str]]:
     listed = []
     for run in shown(table):
         name = clean(f"{run.study}/{run.name}")
-        error = _last_words(run.record.get("error"))
-        if run.record["status"] == "failed" or error:
-            listed.append((name, clean(f"{run.record['status']}: {error or 'no error recorded'}")))
+        error = _last_words(run.record.error)
+        if run.record.status == "failed" or error:
+            listed.append((name, clean(f"{run.record.status}: {error or 'no error recorded'}")))
         if run.problem is not None:
             listed.append((name, clean(run.problem)))
     return listed
