@@ -20,7 +20,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "shell": {"errors"},
     "config": {"errors"},
-    "record": {"errors"},
+    "record": {"errors", "shell"},
     "judge": {"errors", "record"},
     "model": {"errors"},
     "data": {"errors"},

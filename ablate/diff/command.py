@@ -13,7 +13,7 @@ from ablate.diff.parting import FEWEST, Points, average, last_equal, parting
 from ablate.diff.side_by_side import Comparison, as_text
 from ablate.diff.sides import Number, Side, curves, find_side, numbers, settings_that_differ
 from ablate.errors import UserError
-from ablate.record.disk import plain
+from ablate.shell.finite import finite
 from ablate.shell.parser import Parser
 
 DESCRIPTION = """\
@@ -71,7 +71,7 @@ def _diff(options: argparse.Namespace) -> None:
         raise UserError(f"{options.first} and {options.second}: the same runs, {sides[0].name}")
     comparison = compare(*sides)
     if options.json:
-        print(json.dumps(plain(as_data(comparison)), indent=2, allow_nan=False))
+        print(json.dumps(finite(as_data(comparison)), indent=2, allow_nan=False))
         return
     sized = sys.stdout.isatty() or "COLUMNS" in os.environ
     text = as_text(comparison, shutil.get_terminal_size().columns if sized else None)

@@ -11,7 +11,7 @@ from ablate.diff.parting import Curve
 from ablate.errors import UserError
 from ablate.judge.intervals import Interval, over_seeds
 from ablate.judge.thresholds import MARGIN
-from ablate.record.curves import read_lines
+from ablate.record.curves import losses, read_lines
 from ablate.report.inference.ledger_fields import FIELDS
 from ablate.report.inference.outcomes import ABSENT, Outcome, cells, matched, outcomes
 from ablate.report.inference.testing import Difference, difference
@@ -131,18 +131,12 @@ def curves(first: Side, second: Side) -> tuple[list[tuple[Curve, Curve]], list[A
 
 def _curve(run: Run) -> Curve:
     """Loss by logged step, of curves.jsonl or else of the record, which is thinned."""
-    lines = read_lines(run.directory, most=10**6)
-    logged = {line["step"]: _finite(line.get("loss")) for line in lines}
+    logged = losses(read_lines(run.directory))
     if logged:
         return logged
     kept = run.record.curve
     pairs = zip(kept.steps, kept.loss, strict=False)
     return {step: loss for step, loss in pairs if step is not None}
-
-
-def _finite(value: Any) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if known and abs(value) < 1e150 else None
 
 
 @dataclass(frozen=True)

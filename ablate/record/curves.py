@@ -1,14 +1,24 @@
-"""The lines of a run's curves.jsonl, for what its record does not hold."""
+"""curves.jsonl of a run: a line a logged step, for what its record does not hold."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ablate.record.fields import usable
+from ablate.shell.finite import finite
+
 FILE = "curves.jsonl"
+CurveLine = dict[str, Any]
+"""What is logged of a step: `step` always, the rest as the training loop has it."""
 
 
-def read_lines(directory: Path, most: int = 1000) -> list[dict[str, Any]]:
+def as_text(line: CurveLine) -> str:
+    """Return a line as it stands in the file; numbers that are not finite are null."""
+    return json.dumps(finite(line), allow_nan=False) + "\n"
+
+
+def read_lines(directory: Path, most: int | None = None) -> list[CurveLine]:
     """Return the lines of a run's curves, thinned to at most about `most`; [] without the file.
 
     Never raises for what the file contains: a damaged line is left out. The first and the last
@@ -18,8 +28,8 @@ def read_lines(directory: Path, most: int = 1000) -> list[dict[str, Any]]:
         texts = (directory / FILE).read_bytes().splitlines()
     except OSError:
         return []
-    found = (_line(texts[place]) for place in thinned(len(texts), most))
-    return [line for line in found if line is not None]
+    lines = (_line(texts[place]) for place in thinned(len(texts), most or len(texts)))
+    return [line for line in lines if line is not None]
 
 
 def thinned(count: int, most: int) -> Sequence[int]:
@@ -33,7 +43,7 @@ def thinned(count: int, most: int) -> Sequence[int]:
     return [round(i * (count - 1) / max(1, most - 1)) for i in range(most)]
 
 
-def _line(text: bytes) -> dict[str, Any] | None:
+def _line(text: bytes) -> CurveLine | None:
     """Parse a line; None for what is no object with a step."""
     try:
         line = json.loads(text, parse_constant=lambda name: None)
@@ -44,23 +54,20 @@ def _line(text: bytes) -> dict[str, Any] | None:
     return line if isinstance(line.get("step"), int) else None
 
 
-def block_norms(
-    lines: Sequence[dict[str, Any]], quantity: str
-) -> list[tuple[int, list[float | None]]]:
+def losses(lines: Sequence[CurveLine]) -> dict[int, float | None]:
+    """Return the training loss by step, nats; None where it was not finite."""
+    return {line["step"]: usable(line.get("loss")) for line in lines}
+
+
+def block_norms(lines: Sequence[CurveLine], quantity: str) -> list[tuple[int, list[float | None]]]:
     """Return (step, gradient norm by block) of the lines that have them.
 
     `quantity` is "parameters" or "inputs"; what is no finite number is None.
     """
-    found = []
+    profiles = []
     for line in lines:
         gradients = line.get("gradients")
         norms = gradients.get(quantity) if isinstance(gradients, dict) else None
         if isinstance(norms, list) and norms:
-            found.append((line["step"], [_number(norm) for norm in norms]))
-    return found
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if abs(value) < 1e300 else None
+            profiles.append((line["step"], [usable(norm) for norm in norms]))
+    return profiles

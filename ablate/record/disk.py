@@ -9,39 +9,15 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from ablate.record.fields import changed_content, content_of, kind_of, parse
 from ablate.record.record import SCHEMA, Record
+from ablate.shell.finite import finite
 
 FILE = "record.json"
 REQUIRED = ("status", "config", "choices")
-
-
-@runtime_checkable
-class _Array(Protocol):
-    """A numpy or torch scalar or array: it can turn itself into plain numbers."""
-
-    def tolist(self) -> Any: ...
-
-
-def plain(value: Any) -> Any:
-    """Return `value` as standard JSON can hold it: non-finite numbers become null.
-
-    >>> plain({"loss": [1.5, float("nan")], "best": float("inf")})
-    {'loss': [1.5, None], 'best': None}
-    """
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, _Array):
-        return plain(value.tolist())
-    return value
 
 
 def content(record: Record) -> dict[str, Any]:
@@ -59,7 +35,7 @@ def write(directory: Path, record: Record) -> None:
     Raises OSError (a full disk, no permission), with the old record intact, and TypeError for a
     value that JSON cannot hold, before any file is touched.
     """
-    text = _layout(plain(content(record)))
+    text = _layout(finite(content(record)))
     directory = Path(directory)
     temporary = directory / f".{FILE}.{os.getpid()}-{secrets.token_hex(4)}"
     try:

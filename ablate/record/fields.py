@@ -47,7 +47,7 @@ def parse(kind: type[AnyPart], content: Any) -> tuple[AnyPart, Misfits]:
     >>> from ablate.record.record import Loss
     >>> loss, misfits = parse(Loss, {"first": 5.5, "final": True, "median": 4.0})
     >>> loss.first, loss.final, misfits
-    (5.5, None, ['`final` is true or false, not a number'])
+    (5.5, None, ['`final` is not a number that can be used'])
     """
     misfits: Misfits = []
     read: Reader = _reader(kind)  # type: ignore[arg-type]  # mypy: instances have no hash
@@ -236,13 +236,23 @@ def _nested(value: Any, misfits: Misfits) -> Any:
     return _read_number(value, "", misfits)
 
 
+def usable(value: Any) -> float | None:
+    """Return a value of JSON if it is a number that later sums can bear, else None.
+
+    >>> usable(2.5), usable(True), usable(1e200), usable("2")
+    (2.5, None, None, None)
+    """
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if known and abs(value) <= LARGEST else None
+
+
 def _read_number(value: Any, path: str, misfits: Misfits) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return _misfit(value, "a number", path, misfits)
-    if abs(value) > LARGEST:
+    number = usable(value)
+    if number is None and isinstance(value, int | float):
         misfits.append(f"`{path}` is not a number that can be used")
-        return None
-    return value
+    elif number is None:
+        _misfit(value, "a number", path, misfits)
+    return number
 
 
 def _read_whole(value: Any, path: str, misfits: Misfits) -> Any:

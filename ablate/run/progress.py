@@ -101,7 +101,7 @@ class CurveWatch:
     def words(self) -> list[str]:
         """The first loss against ln V, and what the curve looks like."""
         facts = []
-        if self._first is not None:
+        if self._first is not None and self._loss.uniform is not None:
             facts.append(f"first loss {first_loss(self._first, self._loss.uniform)}")
         return facts if self.label is None else [*facts, SO_FAR[self.label]]
 

@@ -19,6 +19,7 @@ from ablate.data.tasks import IGNORED
 from ablate.judge import labels, spikes
 from ablate.model.transformer import count_parameters, flops_per_token
 from ablate.record import disk
+from ablate.record.curves import read_lines
 from ablate.record.record import (
     DepthProfile,
     Environment,
@@ -29,7 +30,6 @@ from ablate.record.record import (
     Timing,
 )
 from ablate.record.version import git_version
-from ablate.train.listeners import read_curves
 from ablate.train.measures import slope
 from ablate.train.memory import TrainingMemory
 
@@ -158,7 +158,7 @@ def close_record(
     """
     record, _ = disk.read(directory)
     record = record or first_record(config, identity)
-    lines = read_curves(directory / "curves.jsonl")
+    lines = read_lines(directory)
     if lines:
         last = lines[-1]
         record.steps_done, record.tokens = last["step"], last.get("tokens")

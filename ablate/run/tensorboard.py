@@ -9,6 +9,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from ablate.judge.labels import LABELS
 from ablate.judge.profile import first_over_last
+from ablate.record.curves import read_lines
 from ablate.record.record import Record
 from ablate.run import pictures
 from ablate.run.board_tags import (
@@ -34,7 +35,7 @@ from ablate.run.hyperparameters import (
     session_start,
 )
 from ablate.run.summary import context, summary_lines
-from ablate.train.listeners import Listener, read_curves
+from ablate.train.listeners import Listener
 
 EVENTS = "events.out.tfevents.*"
 END_SUFFIX = ".end"
@@ -63,7 +64,7 @@ class TensorBoard(Listener):
         stale = EVENTS if resumed_at == 0 else EVENTS + END_SUFFIX
         for path in self._directory.glob(stale):
             path.unlink()
-        curves = read_curves(self._directory / "curves.jsonl")
+        curves = read_lines(self._directory)
         done = [line for line in curves if line["step"] <= resumed_at]
         self._profiles = [line for line in done if has_profile(line)]
         self._record = record

@@ -2,13 +2,14 @@
 
 import io
 import json
-import math
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+from ablate.shell.finite import finite
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -128,21 +129,6 @@ def show_json(data: Any) -> None:
     """Print plain data as JSON; numbers that JSON does not have become null."""
     utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
     print(json.dumps(finite(data), indent=2, ensure_ascii=not utf8, allow_nan=False))
-
-
-def finite(data: Any) -> Any:
-    """`data` with None for every NaN and infinity.
-
-    >>> finite({"a": [1.0, float("nan")]})
-    {'a': [1.0, None]}
-    """
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, Mapping):
-        return {key: finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [finite(value) for value in data]
-    return data
 
 
 def styled(*parts: "str | tuple[str, str]") -> Any:

@@ -1,6 +1,5 @@
 """The verb `run`: check everything, then have the runs done: here, by the pool, or by Hydra."""
 
-import contextlib
 from collections.abc import Sequence
 
 from ablate.config.compose import Composer
@@ -98,10 +97,8 @@ def already_done(plan: Sequence[PlannedRun]) -> int:
         from ablate.run.summary import summary_lines
 
         finished, _ = disk.read(plan[0].directory)
-        # A finished record that someone cut or changed may lack what a summary tells.
-        with contextlib.suppress(TypeError, ValueError, LookupError):
-            if finished:
-                say("\n".join(summary_lines(finished, plan[0].directory)))
+        if finished:
+            say("\n".join(summary_lines(finished, plan[0].directory)))
     counts = count_statuses([planned.status() for planned in plan])
     say(f"Nothing to do: {counts}. Add rerun=true to run again.")
     return 1 if any(planned.status() == "failed" for planned in plan) else 0

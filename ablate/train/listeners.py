@@ -1,11 +1,10 @@
 """What hears of a run while it trains, and the one that keeps its curves."""
 
-import json
-import math
 import os
 from pathlib import Path
 from typing import TextIO
 
+from ablate.record.curves import FILE, as_text, read_lines
 from ablate.record.record import Record
 
 
@@ -46,15 +45,15 @@ class Curves(Listener):
     """
 
     def __init__(self, directory: Path) -> None:
-        self.path = directory / "curves.jsonl"
+        self.path = directory / FILE
         self._file: TextIO | None = None
 
     def start(self, record: Record, resumed_at: int) -> None:
         """Bring the file back to `resumed_at` and open it for more."""
-        kept = [line for line in read_curves(self.path) if line["step"] <= resumed_at]
+        kept = [line for line in read_lines(self.path.parent) if line["step"] <= resumed_at]
         temporary = self.path.with_suffix(".jsonl.partial")
         with temporary.open("w", encoding="utf-8") as file:
-            file.writelines(_encode(line) for line in kept)
+            file.writelines(as_text(line) for line in kept)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(self.path)
@@ -64,7 +63,7 @@ class Curves(Listener):
         """Append one line and flush it."""
         if self._file is None:
             raise RuntimeError("Curves heard of a line before the start of the run")
-        self._file.write(_encode(line))
+        self._file.write(as_text(line))
         self._file.flush()
 
     def finish(self, record: Record) -> None:
@@ -72,33 +71,3 @@ class Curves(Listener):
         if self._file is not None:
             self._file.close()
             self._file = None
-
-
-def read_curves(path: Path) -> list[dict]:
-    """Read the lines of a curves.jsonl; a missing file is empty, a damaged line is left out."""
-    if not path.exists():
-        return []
-    lines = []
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            line = json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(line, dict) and isinstance(line.get("step"), int):
-            lines.append(line)
-    return lines
-
-
-def _encode(line: dict) -> str:
-    return json.dumps(_finite(line), allow_nan=False) + "\n"
-
-
-def _finite(value: object) -> object:
-    """Put null in place of NaN and infinity, which JSON does not have."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
-    return value

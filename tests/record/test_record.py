@@ -13,6 +13,7 @@ import pytest
 from ablate.record import disk
 from ablate.record.evaluated import Evaluation, PositionProbe
 from ablate.record.record import Loss, Record, RecordedCorpus, ThinnedCurve
+from ablate.shell.finite import finite
 
 
 def minimal(**parts: Any) -> dict[str, Any]:
@@ -128,7 +129,7 @@ def test_numpy_numbers_become_plain() -> None:
         "array": np.array([[1.0, np.nan]]),
         "tuple": (np.float32("inf"), 1),
     }
-    assert disk.plain(values) == {
+    assert finite(values) == {
         "one": 0.5,
         "nan": None,
         "whole": 7,

@@ -5,27 +5,28 @@ from pathlib import Path
 
 import pytest
 
-from ablate.train.listeners import Curves, Listener, read_curves
+from ablate.record.curves import read_lines
+from ablate.train.listeners import Curves, Listener
 from tests.run import made_up_run
 
 
 def steps(directory: Path) -> list[int]:
-    return [line["step"] for line in read_curves(directory / "curves.jsonl")]
+    return [line["step"] for line in read_lines(directory)]
 
 
 def test_the_base_hears_everything_and_does_nothing() -> None:
     listener = Listener()
-    listener.start({}, 0)
+    listener.start(made_up_run.record(), 0)
     made_up_run.train([listener], 1, 3)
     listener.message("evaluating at 8L")
-    listener.finish({})
+    listener.finish(made_up_run.finished())
 
 
 def test_a_line_is_on_disk_as_soon_as_it_is_logged(tmp_path: Path) -> None:
     curves = Curves(tmp_path)
     curves.start(made_up_run.record(), 0)
     curves.log(made_up_run.line(1))
-    assert read_curves(tmp_path / "curves.jsonl") == [made_up_run.line(1)]
+    assert read_lines(tmp_path) == [made_up_run.line(1)]
     curves.finish(made_up_run.finished())
 
 

@@ -8,9 +8,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ablate.judge.intervals import Scale
+from ablate.record.evaluated import Extrapolation
 from ablate.record.record import Record
 from ablate.report.runs.extract import Missing as Missing
-from ablate.report.runs.extract import Value, at, at_context, first_over_last, tolerated
+from ablate.report.runs.extract import (
+    Numbers,
+    Value,
+    at_context,
+    first_over_last,
+    number,
+    tolerated,
+)
 
 Better = Literal["", "lower", "higher"]
 
@@ -48,19 +56,31 @@ class Column:
 
 FACTORS: dict[str, float] = {"halfL": 0.5, "L": 1, "2L": 2, "4L": 4, "8L": 8}
 OUTCOME, START, LENGTH = "outcome", "first step", "length"
-CONTEXTS: tuple[tuple[str, str, str, Better, str], ...] = (
-    ("acc", "accuracy", "share of the targets predicted right", "higher", "accuracy"),
+CONTEXTS: tuple[tuple[str, Callable[[Extrapolation], Numbers], str, Better, str], ...] = (
+    (
+        "acc",
+        lambda measured: measured.accuracy,
+        "share of the targets predicted right",
+        "higher",
+        "accuracy",
+    ),
     (
         "exact",
-        "exact",
+        lambda measured: measured.exact,
         "share of a generated task's examples whose whole answer is right",
         "higher",
         "exact match",
     ),
-    ("nll", "nll", "cross-entropy of the targets, nats per token", "lower", "nats"),
+    (
+        "nll",
+        lambda measured: measured.nll,
+        "cross-entropy of the targets, nats per token",
+        "lower",
+        "nats",
+    ),
     (
         "ret",
-        "retention",
+        lambda measured: measured.retention,
         "(accuracy - unigram's) / (accuracy at L - unigram's)",
         "higher",
         "retention",
@@ -78,7 +98,7 @@ def _contexts() -> list[Column]:
             key=f"{short}_{name}",
             heading=f"{'acc.' if short == 'acc' else short} at\n{name}",
             meaning=f"{meaning} with {name} tokens of context",
-            extract=at_context(key, factor),
+            extract=at_context(read, factor, of_what_was_learned=short == "ret"),
             panel=LENGTH if short in ("acc", "exact") and name != "halfL" else "",
             optional=short == "exact",
             trained=True,
@@ -87,7 +107,7 @@ def _contexts() -> list[Column]:
             quantity=short,
             factor=factor,
         )
-        for short, key, meaning, better, unit in CONTEXTS
+        for short, read, meaning, better, unit in CONTEXTS
         for name, factor in FACTORS.items()
     ]
 
@@ -97,7 +117,7 @@ COLUMNS: tuple[Column, ...] = (
         "val_loss",
         "val.\nloss",
         "cross-entropy on held-out text at the end, nats per token",
-        at("loss", "validation"),
+        number(lambda record: record.loss.validation),
         OUTCOME,
         trained=True,
         better="lower",
@@ -107,14 +127,14 @@ COLUMNS: tuple[Column, ...] = (
         "first_loss",
         "first\nloss",
         "cross-entropy of the first batch before any update, nats per token",
-        at("loss", "first"),
+        number(lambda record: record.loss.first),
         START,
     ),
     Column(
         "excess",
         "over\nln V",
         "first loss - ln V (V = vocabulary), nats",
-        at("loss", "excess"),
+        number(lambda record: record.loss.excess),
         START,
         signed=True,
     ),
@@ -122,7 +142,7 @@ COLUMNS: tuple[Column, ...] = (
         "grad_ratio",
         "grad.\nfirst/last",
         "gradient norm over the parameters of the first block / of the last block, at step 1",
-        first_over_last("parameters_first"),
+        first_over_last(lambda gradients: gradients.parameters_first),
         START,
         scale="log",
     ),
@@ -144,14 +164,14 @@ COLUMNS: tuple[Column, ...] = (
         "input_ratio",
         "dL/dx\nfirst/last",
         "norm of dLoss/dx at the first block's input / at the last block's, at step 1",
-        first_over_last("inputs_first"),
+        first_over_last(lambda gradients: gradients.inputs_first),
         scale="log",
     ),
     Column(
         "train_loss",
         "train\nloss",
         "training loss, mean of the last tenth of the steps, nats per token",
-        at("loss", "final"),
+        number(lambda record: record.loss.final),
         trained=True,
         better="lower",
         unit="nats",
@@ -160,7 +180,7 @@ COLUMNS: tuple[Column, ...] = (
         "best_loss",
         "best\nval. loss",
         "lowest validation loss seen while training, nats per token",
-        at("loss", "best"),
+        number(lambda record: record.loss.best),
         trained=True,
         better="lower",
         unit="nats",
@@ -169,21 +189,27 @@ COLUMNS: tuple[Column, ...] = (
         "unigram",
         "unigram\nloss",
         "loss of a model that knows only frequencies, nats per token",
-        at("loss", "unigram"),
+        number(lambda record: record.loss.unigram),
     ),
     Column(
         "clip_fraction",
         "clipped",
         "share of the steps whose gradient was clipped",
-        at("gradients", "clip_fraction"),
+        number(lambda record: record.gradients.clip_fraction),
         trained=True,
     ),
-    Column("parameters", "para-\nmeters", "trained parameters", at("parameters"), decimals=0),
+    Column(
+        "parameters",
+        "para-\nmeters",
+        "trained parameters",
+        number(lambda record: record.parameters),
+        decimals=0,
+    ),
     Column(
         "tokens",
         "tokens",
         "tokens trained on, repeats and padding counted",
-        at("tokens"),
+        number(lambda record: record.tokens),
         decimals=0,
         trained=True,
     ),
@@ -191,7 +217,7 @@ COLUMNS: tuple[Column, ...] = (
         "seconds",
         "time, s",
         "wall time of the run, seconds",
-        at("timing", "seconds"),
+        number(lambda record: record.timing.seconds),
         decimals=1,
         trained=True,
     ),
@@ -199,7 +225,7 @@ COLUMNS: tuple[Column, ...] = (
         "tokens_per_second",
         "tokens/s",
         "training speed, tokens per second",
-        at("timing", "tokens_per_second"),
+        number(lambda record: record.timing.tokens_per_second),
         decimals=0,
         trained=True,
     ),

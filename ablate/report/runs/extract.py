@@ -1,11 +1,11 @@
-"""How a number is read from a record: at a path, as a ratio over depth, at a context length."""
+"""How a number is read from a record: as it stands, as a ratio over depth, at a context length."""
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
 
 from ablate.judge import profile
-from ablate.record.record import Record
+from ablate.record.evaluated import Extrapolation
+from ablate.record.record import Gradients, Record
 
 
 class Missing(Enum):
@@ -16,51 +16,46 @@ class Missing(Enum):
 
 
 Value = float | Missing
+Numbers = list[float | None]
 
 
-def at(*path: str) -> Callable[[Record], Value]:
-    """Read a number at a path of the record."""
+def number(read: Callable[[Record], float | None]) -> Callable[[Record], Value]:
+    """Read a number that every run has sooner or later."""
 
     def extract(record: Record) -> Value:
-        value: Any = record
-        for key in path:
-            value = vars(value)[key]
+        value = read(record)
         return Missing.UNMEASURED if value is None else float(value)
 
     return extract
 
 
-def first_over_last(key: str) -> Callable[[Record], Value]:
+def first_over_last(read: Callable[[Gradients], Numbers]) -> Callable[[Record], Value]:
     """Divide a gradient norm of the first block by that of the last."""
-
-    def extract(record: Record) -> Value:
-        norms: list[float | None] = vars(record.gradients)[key]
-        ratio = profile.first_over_last(norms)
-        return Missing.UNMEASURED if ratio is None else ratio
-
-    return extract
+    return number(lambda record: profile.first_over_last(read(record.gradients)))
 
 
-def at_context(key: str, factor: float) -> Callable[[Record], Value]:
-    """Read a quantity of the extrapolation at a context of `factor` train lengths."""
+def at_context(
+    read: Callable[[Extrapolation], Numbers], factor: float, *, of_what_was_learned: bool = False
+) -> Callable[[Record], Value]:
+    """Read a quantity of the extrapolation at a context of `factor` train lengths.
+
+    `of_what_was_learned`: it has no value either where nothing was learned, as retention has none.
+    """
 
     def extract(record: Record) -> Value:
         measured = record.extrapolation
         length = measured.train_length
-        if length is None or factor * length not in measured.lengths:
+        values = dict(zip(measured.lengths, read(measured), strict=False))
+        if length is None or factor * length not in values:
             return Missing.UNMEASURED
-        place = measured.lengths.index(int(factor * length))
-        values: list[float | None] = vars(measured)[key]
-        if place >= len(values):
-            return Missing.UNMEASURED
-        value = values[place]
+        context = int(factor * length)
+        value = values[context]
         if value is not None:
             return float(value)
-        # Every scheme can do L: what has no accuracy even there gave no finite numbers. Retention
-        # has no value either where nothing was learned.
+        # Every scheme can do L: what has no accuracy even there gave no finite numbers.
         accuracies = dict(zip(measured.lengths, measured.accuracy, strict=False))
-        nothing = key == "retention" and accuracies.get(int(factor * length)) is not None
-        unable = accuracies.get(length) is not None and not nothing
+        nothing_learned = of_what_was_learned and accuracies.get(context) is not None
+        unable = accuracies.get(length) is not None and not nothing_learned
         return Missing.UNDEFINED if unable else Missing.UNMEASURED
 
     return extract

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from ablate.record import study_note
-from ablate.record.disk import plain
 from ablate.record.record import SCHEMA
 from ablate.report.inference.analysis import Analysis
 from ablate.report.runs.columns import COLUMNS, Column
@@ -22,6 +21,7 @@ from ablate.report.words.premises import baseline_reason
 from ablate.report.words.statements import Statement, statements
 from ablate.report.words.troubles import outside, troubles
 from ablate.shell.clean import clean
+from ablate.shell.finite import finite
 
 
 def spread(column: Column) -> str:
@@ -95,7 +95,7 @@ def as_json(table: Table, analysis: Analysis) -> str:
         ],
         "analysis": _json_analysis(analysis),
     }
-    return json.dumps(plain(content), indent=2, allow_nan=False) + "\n"
+    return json.dumps(finite(content), indent=2, allow_nan=False) + "\n"
 
 
 def _json_analysis(analysis: Analysis) -> dict[str, Any]:

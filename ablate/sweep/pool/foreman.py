@@ -1,6 +1,5 @@
 """Sees to it that every run of the pool ends with a true record, whatever its process did."""
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -104,13 +103,8 @@ class Foreman(Ear):
         if record is None or problem:
             self.shown.ended(self.rows.end(name, "failed", None), f"failed: {problem or unread}")
             return
-        words = record.status or "unknown"
-        row = self.rows.end(name, words, record.label)
-
-        # Another process may have left a record that lacks what a summary tells.
-        with contextlib.suppress(TypeError, ValueError, LookupError):
-            words = brief_lines(record, planned.directory)[0]
-        self.shown.ended(row, before + words)
+        row = self.rows.end(name, record.status or "unknown", record.label)
+        self.shown.ended(row, before + brief_lines(record, planned.directory)[0])
 
     def _bury(self, planned: PlannedRun, reason: str) -> str | None:
         """Write the record of a run whose process did not; the reason if that is impossible."""

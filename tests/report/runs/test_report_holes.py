@@ -14,11 +14,12 @@ from ablate.diff.command import compare
 from ablate.diff.side_by_side import as_text
 from ablate.diff.sides import Side
 from ablate.errors import UserError
-from ablate.record.disk import plain, read
+from ablate.record.disk import read
 from ablate.report.inference.analysis import analyse
 from ablate.report.runs.collect import load
 from ablate.report.runs.columns import COLUMNS
 from ablate.report.words.sections import sections
+from ablate.shell.finite import finite
 from tests.report.conftest import make_record
 from tests.report.conftest import run_report as main
 
@@ -74,7 +75,7 @@ def test_any_record_can_be_analysed(
         except UserError:
             assert chosen is not None
             continue
-        text = json.dumps(plain(asdict(analysis)), allow_nan=False)
+        text = json.dumps(finite(asdict(analysis)), allow_nan=False)
         assert "NaN" not in text
         for section in sections(analysis, True):
             assert all(line.text.isprintable() for line in section.lines)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from ablate.record.disk import plain
 from ablate.report.inference.analysis import analyse
 from ablate.report.page import content as content_module
 from ablate.report.page import write
@@ -13,6 +12,7 @@ from ablate.report.page.remeasured import ENDED, sheets
 from ablate.report.runs.measured import measured
 from ablate.report.runs.tables import build
 from ablate.report.text.machine import as_json
+from ablate.shell.finite import finite
 from tests.report.conftest import make_run
 
 PROBE = {
@@ -84,7 +84,7 @@ def test_a_damaged_entry_is_shown_with_what_can_be_read(key: str, damage: Any) -
     )
     assert len(texts(evaluations=[damage], shuffle=damage)) >= 2
     run = make_run(evaluations=damage, shuffle=damage, position_probe=damage)
-    told = json.dumps(plain([vars(one) for one in measured(run)]), allow_nan=False)
+    told = json.dumps(finite([vars(one) for one in measured(run)]), allow_nan=False)
     assert "Infinity" not in told
 
 
