@@ -21,7 +21,7 @@ ROOMS: dict[str, set[str]] = {
     "shell": {"errors"},
     "config": {"errors"},
     "record": {"errors", "shell"},
-    "judge": {"errors", "record"},
+    "judge": {"errors", "shell", "record"},
     "model": {"errors"},
     "data": {"errors"},
     "train": {"errors", "record", "judge", "model", "data"},

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ablate.record.fields import usable
+from ablate.record.parsing import usable
 from ablate.shell.finite import finite
 
 FILE = "curves.jsonl"

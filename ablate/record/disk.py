@@ -6,13 +6,13 @@ and a read never raises for what a file contains.
 """
 
 import json
-import math
 import os
 import secrets
 from pathlib import Path
 from typing import Any
 
-from ablate.record.fields import changed_content, content_of, kind_of, parse
+from ablate.record.fields import changed_content, content_of
+from ablate.record.parsing import kind_of, parse
 from ablate.record.record import SCHEMA, Record
 from ablate.shell.finite import finite
 
@@ -95,7 +95,7 @@ def _parse(path: Path) -> tuple[Any, str | None]:
     if not data.strip(b"\0 \t\r\n"):
         return None, f"{FILE} is empty"
     try:
-        content = json.loads(data, parse_constant=lambda name: None, parse_float=_finite)
+        content = json.loads(data, parse_constant=lambda name: None)
     except (ValueError, RecursionError) as error:
         # ValueError: JSONDecodeError, UnicodeDecodeError, and an integer of thousands of digits.
         cut = "" if data.rstrip().endswith(b"}") else ", the end is missing"
@@ -106,8 +106,3 @@ def _parse(path: Path) -> tuple[Any, str | None]:
 
 def _one_line(error: Exception) -> str:
     return str(error).splitlines()[0][:80]
-
-
-def _finite(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None

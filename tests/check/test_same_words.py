@@ -10,7 +10,7 @@ from ablate.check.first_step import activations, gradients, tokens
 from ablate.check.first_step import first_loss as check_first_loss
 from ablate.check.initial import Depth, FirstLoss
 from ablate.judge.diagnosis import diagnose
-from ablate.record.fields import parse
+from ablate.record.parsing import parse
 from ablate.record.record import Record
 from ablate.train.measures import slope
 

@@ -8,7 +8,7 @@ import pytest
 from ablate.judge.beyond import cliff
 from ablate.judge.diagnosis import diagnose
 from ablate.record.evaluated import PositionCurve
-from ablate.record.fields import parse
+from ablate.record.parsing import parse
 from ablate.record.record import Record
 
 DEPTH = 12

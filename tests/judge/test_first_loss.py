@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ablate.judge.first_loss import chance, judge, judge_record, likely_repeats
-from ablate.record.fields import parse
+from ablate.record.parsing import parse
 from ablate.record.record import Loss, Record
 
 

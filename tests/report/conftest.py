@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ablate.cli import main as ablate
-from ablate.record.fields import parse
+from ablate.record.parsing import parse
 from ablate.record.record import Record
 from ablate.report.runs.collect import Run
 
