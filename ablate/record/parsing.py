@@ -189,7 +189,7 @@ def usable(value: Any) -> float | None:
     >>> usable(2.5), usable(True), usable(1e200), usable("2")
     (2.5, None, None, None)
     """
-    known = type(value) is float or type(value) is int  # a bool is an int to isinstance
+    known = isinstance(value, float | int) and not isinstance(value, bool)
     return value if known and -LARGEST <= value <= LARGEST else None
 
 

@@ -69,18 +69,18 @@ COPY = Copy(symbols=5, **SIZES)
 
 def test_an_oracle_matches_everything_at_every_length() -> None:
     measured = measure(Speaker(COPY, copying), COPY)
-    assert measured["protocol"] == "exact-match"
-    assert measured["train_length"] == 16
-    assert measured["lengths"] == [8, 16, 32, 64]
-    assert measured["accuracy"] == measured["exact"] == [1.0] * 4
-    assert measured["retention"] == [1.0] * 4
-    assert measured["targets"] == 20 * 7
-    assert measured["nll"] == pytest.approx([0.0] * 4, abs=1e-6)
+    assert measured.protocol == "exact-match"
+    assert measured.train_length == 16
+    assert measured.lengths == [8, 16, 32, 64]
+    assert measured.accuracy == measured.exact == [1.0] * 4
+    assert measured.retention == [1.0] * 4
+    assert measured.targets == 20 * 7
+    assert measured.nll == pytest.approx([0.0] * 4, abs=1e-6)
 
 
 def test_the_end_token_does_not_count() -> None:
     measured = measure(Speaker(COPY, lambda row: copying(row, end=OWN)), COPY)
-    assert measured["accuracy"] == measured["exact"] == [1.0] * 4
+    assert measured.accuracy == measured.exact == [1.0] * 4
     batch = COPY.examples_at(16, 3, 0)
     assert batch is not None
     assert (batch.targets == END).sum() == 3
@@ -90,19 +90,19 @@ def test_the_end_token_does_not_count() -> None:
 def test_a_constant_guess_gets_the_share_of_its_token_and_matches_nothing_long() -> None:
     task = Sort(symbols=2, **SIZES)
     measured = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=400)
-    assert measured["accuracy"] == pytest.approx([0.5] * 4, abs=0.04)
+    assert measured.accuracy == pytest.approx([0.5] * 4, abs=0.04)
     # n symbols that are all the first one of two: 2^-n, n = 3, 7, 15, 31
-    assert measured["exact"] == pytest.approx([2.0**-3, 2.0**-7, 0.0, 0.0], abs=0.04)
-    assert measured["accuracy_unigram"] == pytest.approx(0.5, abs=0.02)
+    assert measured.exact == pytest.approx([2.0**-3, 2.0**-7, 0.0, 0.0], abs=0.04)
+    assert measured.accuracy_unigram == pytest.approx(0.5, abs=0.02)
 
 
 def test_one_answer_token_is_the_whole_answer() -> None:
     task = Parity(**SIZES)
     measured = measure(Speaker(task, lambda row: [OWN] * len(row)), task, examples=200)
-    assert measured["accuracy"] == measured["exact"]
+    assert measured.accuracy == measured.exact
     batch = task.examples_at(16, 200, 0)
     assert batch is not None
-    assert measured["accuracy"][1] == (batch.targets[:, -1] == OWN).mean()
+    assert measured.accuracy[1] == (batch.targets[:, -1] == OWN).mean()
 
 
 def test_one_wrong_token_spoils_the_match_and_little_of_the_accuracy() -> None:
@@ -110,14 +110,14 @@ def test_one_wrong_token_spoils_the_match_and_little_of_the_accuracy() -> None:
         return [END if place == row.index(ASK) else s for place, s in enumerate(copying(row))]
 
     measured = measure(Speaker(COPY, but_the_first), COPY)
-    assert measured["exact"] == [0.0] * 4
-    assert measured["accuracy"] == pytest.approx([1 - 1 / n for n in (3, 7, 15, 31)])
+    assert measured.exact == [0.0] * 4
+    assert measured.accuracy == pytest.approx([1 - 1 / n for n in (3, 7, 15, 31)])
 
 
 def test_matches_are_those_of_free_greedy_decoding() -> None:
     model = Speaker(COPY, slipping)
     measured = measure(model, COPY, examples=200)
-    for length, exact in zip(measured["lengths"], measured["exact"], strict=True):
+    for length, exact in zip(measured.lengths, measured.exact, strict=True):
         batch = COPY.examples_at(length, 200, 0)
         assert batch is not None
         matched = []
@@ -128,21 +128,21 @@ def test_matches_are_those_of_free_greedy_decoding() -> None:
                 text.append(slipping(text)[-1])
             matched.append(text[len(question) :] == question[:-1])
         assert exact == np.mean(matched)
-    assert 0 < measured["exact"][0] < 1
+    assert 0 < measured.exact[0] < 1
 
 
 def test_past_the_limit_and_below_the_shortest_example_there_is_null() -> None:
     model = Speaker(COPY, copying, limit=16)
     measured = measure(model, COPY)
-    assert measured["lengths"] == [8, 16, 32, 64]
+    assert measured.lengths == [8, 16, 32, 64]
     for key in ("accuracy", "exact", "retention"):
-        assert measured[key] == [1.0, 1.0, None, None]
-    assert measured["nll"][2:] == [None, None]
+        assert vars(measured)[key] == [1.0, 1.0, None, None]
+    assert measured.nll[2:] == [None, None]
     assert max(length for _, length in model.seen) <= 16
     task = Passkey(digits=5, filler=2, **SIZES)  # needs 11 tokens
     short = measure(Speaker(task, lambda row: [OWN] * len(row)), task)
-    assert [value is None for value in short["exact"]] == [True, False, False, False]
-    assert short["accuracy"][1] == pytest.approx(0.1, abs=0.1)
+    assert [value is None for value in short.exact] == [True, False, False, False]
+    assert short.accuracy[1] == pytest.approx(0.1, abs=0.1)
 
 
 def test_a_diverged_model_gives_null_and_no_error() -> None:
@@ -151,37 +151,37 @@ def test_a_diverged_model_gives_null_and_no_error() -> None:
             return super().__call__(tokens) * float("nan")
 
     measured = measure(Broken(COPY, copying), COPY)
-    assert measured["accuracy"] == measured["exact"] == measured["nll"] == [None] * 4
-    assert measured["retention"] == [None] * 4
-    assert measured["interval"]["accuracy"] == [None] * 4
+    assert measured.accuracy == measured.exact == measured.nll == [None] * 4
+    assert measured.retention == [None] * 4
+    assert measured.interval.accuracy == [None] * 4
 
 
 def test_intervals_are_those_of_shares_of_independent_examples() -> None:
     """Against the normal interval: 1.96 standard errors to either side."""
     measured = measure(Speaker(COPY, slipping), COPY, examples=300)
-    interval, share = measured["interval"], measured["exact"][0]
+    interval, share = measured.interval, measured.exact[0]
     error = np.sqrt(share * (1 - share) / 300)
-    assert interval["exact"][0] == pytest.approx(
+    assert interval.exact[0] == pytest.approx(
         [share - 1.96 * error, share + 1.96 * error], abs=error / 3
     )
-    other = measured["exact"][1]
+    other = measured.exact[1]
     error = np.hypot(error, np.sqrt(other * (1 - other) / 300))
     middle = share - other
-    assert interval["exact_difference"][0] == pytest.approx(
+    assert interval.exact_difference[0] == pytest.approx(
         [middle - 1.96 * error, middle + 1.96 * error], abs=error / 3
     )
-    assert interval["exact_difference"][1] == [0.0, 0.0]
-    low, high = interval["accuracy"][2]
-    assert low < measured["accuracy"][2] < high
+    assert interval.exact_difference[1] == [0.0, 0.0]
+    low, high = interval.accuracy[2]
+    assert low < measured.accuracy[2] < high
 
 
 def test_who_is_as_good_at_every_length_tolerates_and_who_gets_worse_does_not() -> None:
     measured = measure(Speaker(COPY, copying), COPY)
-    assert measured["flags"]["exact"]["tolerates"] == [None, None, "yes", "yes"]
-    assert measured["flags"]["exact"]["extrapolates"] == [None, None, "no", "no"]
+    assert measured.flags.exact.tolerates == [None, None, "yes", "yes"]
+    assert measured.flags.exact.extrapolates == [None, None, "no", "no"]
     measured = measure(Speaker(COPY, slipping, limit=32), COPY, examples=200)
-    assert measured["flags"]["exact"]["tolerates"] == [None, None, "no", None]
-    assert measured["interval"]["exact"][3] is None
+    assert measured.flags.exact.tolerates == [None, None, "no", None]
+    assert measured.interval.exact[3] is None
 
 
 def test_who_matches_nothing_is_not_said_to_keep_it() -> None:
@@ -190,11 +190,11 @@ def test_who_matches_nothing_is_not_said_to_keep_it() -> None:
     def but_the_first(row: list[int]) -> list[int]:
         return [END if place == row.index(ASK) else s for place, s in enumerate(copying(row))]
 
-    flags = measure(Speaker(COPY, but_the_first), COPY)["flags"]
-    assert flags["exact"]["tolerates"] == [None, None, "undecided", "undecided"]
-    assert flags["accuracy"]["tolerates"] == [None, None, "yes", "yes"]
+    flags = measure(Speaker(COPY, but_the_first), COPY).flags
+    assert flags.exact.tolerates == [None, None, "undecided", "undecided"]
+    assert flags.accuracy.tolerates == [None, None, "yes", "yes"]
     constant = measure(Speaker(COPY, lambda row: [OWN] * len(row)), COPY, examples=100)
-    assert "yes" not in constant["flags"]["accuracy"]["tolerates"]
+    assert "yes" not in constant.flags.accuracy.tolerates
 
 
 def test_memory_is_bounded_and_the_caller_can_stop_it() -> None:

@@ -73,24 +73,24 @@ PERIODIC = np.tile(np.arange(1, 11, dtype=np.uint8), 60)
 
 def test_a_model_that_needs_ten_tokens_of_context_is_right_where_it_has_them() -> None:
     found = measure(Teller(lag=9), PERIODIC)
-    assert found["lengths"] == [8, 16, 32, 64]
+    assert found.lengths == [8, 16, 32, 64]
     # Targets are the last 2 tokens: with 8 inputs the token 9 before is never there.
-    assert found["accuracy"] == [0.0, 1.0, 1.0, 1.0]
-    assert found["retention"][1:] == [1.0, 1.0, 1.0]
+    assert found.accuracy == [0.0, 1.0, 1.0, 1.0]
+    assert found.retention[1:] == [1.0, 1.0, 1.0]
 
 
 def test_one_off_by_one_would_be_seen() -> None:
-    assert measure(Teller(lag=8), PERIODIC)["accuracy"] == [0.0, 0.0, 0.0, 0.0]
-    assert measure(Teller(lag=10), PERIODIC)["accuracy"] == [0.0, 0.0, 0.0, 0.0]
+    assert measure(Teller(lag=8), PERIODIC).accuracy == [0.0, 0.0, 0.0, 0.0]
+    assert measure(Teller(lag=10), PERIODIC).accuracy == [0.0, 0.0, 0.0, 0.0]
 
 
 def test_a_length_past_the_limit_is_null_and_stays_in_the_list() -> None:
     model = Teller(lag=9, limit=16)
     found = measure(model, PERIODIC)
-    assert found["lengths"] == [8, 16, 32, 64]
-    assert found["accuracy"] == [0.0, 1.0, None, None]
-    assert found["nll"][2:] == [None, None]
-    assert found["retention"][2:] == [None, None]
+    assert found.lengths == [8, 16, 32, 64]
+    assert found.accuracy == [0.0, 1.0, None, None]
+    assert found.nll[2:] == [None, None]
+    assert found.retention[2:] == [None, None]
     assert max(model.lengths_seen) == 16
 
 
@@ -98,35 +98,35 @@ def test_the_unigram_guess_is_the_most_frequent_training_token() -> None:
     tokens = np.zeros(600, dtype=np.uint8)
     tokens[::4] = 3
     found = measure(Teller(lag=1), tokens)
-    assert found["accuracy_unigram"] == pytest.approx(0.75, abs=0.15)
+    assert found.accuracy_unigram == pytest.approx(0.75, abs=0.15)
 
 
 def test_the_curve_by_position_covers_the_longest_window() -> None:
-    curve = measure(Teller(lag=9), PERIODIC)["curve"]
-    assert curve["position"] == list(range(2, 65, 2))
+    curve = measure(Teller(lag=9), PERIODIC).curve
+    assert curve.position == list(range(2, 65, 2))
     # The first target with a token 9 before it stands at input position 10 (from 1).
-    assert curve["accuracy"][:4] == [0.0, 0.0, 0.0, 0.0]
-    assert curve["accuracy"][5:] == [1.0] * 27
+    assert curve.accuracy[:4] == [0.0, 0.0, 0.0, 0.0]
+    assert curve.accuracy[5:] == [1.0] * 27
 
 
 def test_the_bucket_table_has_equally_many_targets_in_each_bucket() -> None:
     """Buckets end at the lengths; the first 9 targets lack the token that tells them."""
-    found = measure(Teller(lag=9), PERIODIC)["buckets"]
+    found = measure(Teller(lag=9), PERIODIC).buckets
     assert found.from_ == [0, 8, 16, 32]
-    assert found["to"] == [8, 16, 32, 64]
-    assert found["targets"] == 20 * 8
-    assert found["accuracy"] == [0.0, 7 / 8, 1.0, 1.0]
-    cut_short = measure(Teller(lag=9, limit=16), PERIODIC)["buckets"]
-    assert cut_short["accuracy"] == [0.0, 7 / 8, None, None]
+    assert found.to == [8, 16, 32, 64]
+    assert found.targets == 20 * 8
+    assert found.accuracy == [0.0, 7 / 8, 1.0, 1.0]
+    cut_short = measure(Teller(lag=9, limit=16), PERIODIC).buckets
+    assert cut_short.accuracy == [0.0, 7 / 8, None, None]
 
 
 def test_intervals_and_flags_of_a_model_that_needs_more_context_than_it_was_trained_with() -> None:
     """It gains where the context is long enough for it, and nothing is said up to L."""
     found = measure(Teller(lag=20), np.tile(np.arange(1, 22, dtype=np.uint8) % 11, 40))
-    assert found["interval"]["over"] == "blocks"
-    assert found["interval"]["accuracy_difference"][1] == [0.0, 0.0]
-    assert found["flags"]["accuracy"]["extrapolates"] == [None, None, "yes", "yes"]
-    for value, bounds in zip(found["nll"], found["interval"]["nll"], strict=True):
+    assert found.interval.over == "blocks"
+    assert found.interval.accuracy_difference[1] == [0.0, 0.0]
+    assert found.flags.accuracy.extrapolates == [None, None, "yes", "yes"]
+    for value, bounds in zip(found.nll, found.interval.nll, strict=True):
         assert bounds[0] <= value <= bounds[1]
 
 
@@ -136,10 +136,10 @@ def test_a_diverged_model_gives_null_and_no_error() -> None:
             return super().__call__(tokens) * float("nan")
 
     found = measure(Broken(lag=9), PERIODIC)
-    assert found["accuracy"] == [None] * 4
-    assert found["retention"] == [None] * 4
-    assert found["interval"]["accuracy"] == [None] * 4
-    assert found["flags"]["nll"]["tolerates"] == [None] * 4
+    assert found.accuracy == [None] * 4
+    assert found.retention == [None] * 4
+    assert found.interval.accuracy == [None] * 4
+    assert found.flags.nll.tolerates == [None] * 4
     assert found.curve == PositionCurve()
     assert found.buckets == PositionBuckets()
 
@@ -211,8 +211,8 @@ def test_an_encoder_is_scored_on_hidden_tokens_the_same_for_every_context() -> N
 
     model = Encoder(lag=10, vocabulary=VOCABULARY + 1)
     found = measure(model, PERIODIC, MaskedLanguageModelling)
-    assert found["accuracy"][1:] == [1.0, 1.0, 1.0]
-    assert found["targets"] == 20
+    assert found.accuracy[1:] == [1.0, 1.0, 1.0]
+    assert found.targets == 20
     assert found.curve == PositionCurve()
     whole = np.concatenate(hidden)
     assert len(whole) == 4 * 20

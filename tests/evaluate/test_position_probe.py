@@ -49,13 +49,13 @@ def probed(position: Tensor) -> Any:
 
 def test_a_position_written_into_the_stream_is_read_from_there_on() -> None:
     found = probed(0.3 * LINE * torch.arange(1, 7))
-    assert found["sequences"] == 96
-    assert found["mae_of_mean"] == pytest.approx(LENGTH / 4)
-    assert found["ridge"]["r2"] == pytest.approx([0, 1, 1], abs=0.1)
-    assert found["network"]["r2"] == pytest.approx([0, 1, 1], abs=0.15)
-    assert found["ridge"]["mae"][2] < 0.5 < 4 < found["ridge"]["mae"][0]
+    assert found.sequences == 96
+    assert found.mae_of_mean == pytest.approx(LENGTH / 4)
+    assert found.ridge.r2 == pytest.approx([0, 1, 1], abs=0.1)
+    assert found.network.r2 == pytest.approx([0, 1, 1], abs=0.15)
+    assert found.ridge.mae[2] < 0.5 < 4 < found.ridge.mae[0]
     for control in ("ridge_control", "network_control"):
-        assert max(found[control]["r2"]) < 0.1
+        assert max(found[control].r2) < 0.1
 
 
 def test_a_position_on_a_ring_is_told_by_the_network_better_than_by_a_line() -> None:
@@ -69,9 +69,9 @@ def test_a_position_on_a_ring_is_told_by_the_network_better_than_by_a_line() -> 
 
 def test_a_layer_without_finite_numbers_is_null() -> None:
     found = probed(torch.full((LENGTH, 1), float("nan")))
-    assert found["ridge"]["r2"][2] is None
-    assert found["network_control"]["mae"][2] is None
-    assert found["ridge"]["r2"][0] is not None
+    assert found.ridge.r2[2] is None
+    assert found.network_control.mae[2] is None
+    assert found.ridge.r2[0] is not None
 
 
 def test_too_few_sequences_give_nothing() -> None:

@@ -41,29 +41,29 @@ def test_a_sliding_window_has_more_than_half_its_length_before_every_target(leng
 
 def test_what_each_protocol_makes_of_a_model_that_needs_ten_tokens() -> None:
     """Of c tokens cut side by side the first 9 of each window lack the token that tells."""
-    measured = measure(Teller(lag=9), PERIODIC, protocols=NAMES)["protocols"]
+    measured = measure(Teller(lag=9), PERIODIC, protocols=NAMES).protocols
     cut, slid = measured["non-overlapping"], measured["sliding-window"]
-    assert cut["lengths"] == slid["lengths"] == [8, 16, 32, 64]
-    assert cut["accuracy"] == [0.0, 7 / 16, 23 / 32, 55 / 64]
-    assert slid["accuracy"][0] == 0.0
+    assert cut.lengths == slid.lengths == [8, 16, 32, 64]
+    assert cut.accuracy == [0.0, 7 / 16, 23 / 32, 55 / 64]
+    assert slid.accuracy[0] == 0.0
     # Windows of 16 score targets with 9 to 16 tokens of context: all but the first of 8.
-    assert slid["accuracy"][1:] == pytest.approx([7 / 8, 1.0, 1.0], abs=0.2)
-    assert cut["targets"] == slid["targets"] == [64] * 4
+    assert slid.accuracy[1:] == pytest.approx([7 / 8, 1.0, 1.0], abs=0.2)
+    assert cut.targets == slid.targets == [64] * 4
 
 
 def test_only_what_is_asked_for_is_measured_and_undefined_lengths_are_null() -> None:
-    measured = measure(Teller(lag=9, limit=16), PERIODIC, protocols=["sliding-window"])["protocols"]
+    measured = measure(Teller(lag=9, limit=16), PERIODIC, protocols=["sliding-window"]).protocols
     assert list(measured) == ["sliding-window"]
-    assert measured["sliding-window"]["accuracy"][2:] == [None, None]
-    assert measure(Teller(lag=9), PERIODIC)["protocols"] == {}
+    assert measured["sliding-window"].accuracy[2:] == [None, None]
+    assert measure(Teller(lag=9), PERIODIC).protocols == {}
 
 
 def test_an_encoder_is_measured_on_what_is_hidden() -> None:
     encoder = Teller(lag=10, vocabulary=12)
-    measured = measure(encoder, PERIODIC, MaskedLanguageModelling, protocols=NAMES)["protocols"]
+    measured = measure(encoder, PERIODIC, MaskedLanguageModelling, protocols=NAMES).protocols
     # The token ten places before may be hidden too.
-    assert min(measured["sliding-window"]["accuracy"][2:]) > 0.5
-    assert all(0 < count < 64 for count in measured["non-overlapping"]["targets"])
+    assert min(measured["sliding-window"].accuracy[2:]) > 0.5
+    assert all(0 < count < 64 for count in measured["non-overlapping"].targets)
 
 
 def test_the_config_names_the_protocols_that_there_are() -> None:

@@ -62,8 +62,8 @@ def test_flags_follow_the_interval_beyond_the_train_length_alone() -> None:
         lower_is_better=False,
         learned=True,
     )
-    assert found["tolerates"] == [None, None, "yes", "no", None]
-    assert found["extrapolates"] == [None, None, "no", "no", None]
+    assert found.tolerates == [None, None, "yes", "no", None]
+    assert found.extrapolates == [None, None, "no", "no", None]
     fell = flags([16, 32], 16, [[0.0, 0.0], [-0.2, -0.1]], lower_is_better=True, learned=True)
     assert fell == LengthFlags([None, "yes"], [None, "yes"])
 
@@ -71,8 +71,8 @@ def test_flags_follow_the_interval_beyond_the_train_length_alone() -> None:
 def test_who_knows_nothing_is_not_said_to_keep_it() -> None:
     differences = [[0.0, 0.0], [-0.01, 0.01], [-0.2, -0.1]]
     found = flags([16, 32, 64], 16, differences, lower_is_better=False, learned=False)
-    assert found["tolerates"] == [None, "undecided", "no"]
-    assert found["extrapolates"] == [None, "no", "no"]
+    assert found.tolerates == [None, "undecided", "no"]
+    assert found.extrapolates == [None, "no", "no"]
 
 
 def group_windows_of(count: int) -> Groups:

@@ -32,20 +32,20 @@ def model_of(scheme: type[PositionScheme], task: CorpusTask, depth: int = 2) -> 
 def test_an_encoder_needs_a_position_scheme_to_mind_the_order(padding: float) -> None:
     task = MaskedLanguageModelling(corpus(), seq_len=20, batch_size=6, seed=0, padding=padding)
     blind = measure_shuffle(model_of(NoPosition, task), task, 2)
-    assert blind["change"] == pytest.approx(0, abs=1e-6)
-    assert blind["targets"] == sum(int((b.targets != IGNORED).sum()) for b in task.validation(2))
+    assert blind.change == pytest.approx(0, abs=1e-6)
+    assert blind.targets == sum(int((b.targets != IGNORED).sum()) for b in task.validation(2))
     seeing = measure_shuffle(model_of(Sinusoidal, task), task, 2)
-    assert abs(seeing["change"]) > 1e-4
-    low, high = seeing["interval"]
-    assert low <= seeing["change"] <= high
+    assert abs(seeing.change) > 1e-4
+    low, high = seeing.interval
+    assert low <= seeing.change <= high
 
 
 def test_one_causal_block_without_position_is_blind_to_earlier_order_and_two_are_not() -> None:
     task = LanguageModelling(corpus(), seq_len=20, batch_size=6, seed=0)
     one, two = (measure_shuffle(model_of(NoPosition, task, depth), task, 2) for depth in (1, 2))
-    assert one["change"] == pytest.approx(0, abs=1e-6)
-    assert abs(two["change"]) > 1e-6
-    assert one["targets"] == one["sequences"] == 12
+    assert one.change == pytest.approx(0, abs=1e-6)
+    assert abs(two.change) > 1e-6
+    assert one.targets == one.sequences == 12
 
 
 def test_a_shuffle_keeps_targets_with_their_tokens_and_padding_in_its_place() -> None:
@@ -81,11 +81,11 @@ def test_a_diverged_model_gives_no_interval() -> None:
     model = model_of(NoPosition, task)
     with torch.no_grad():
         model.head.weight.fill_(float("nan"))
-    assert measure_shuffle(model, task, 1)["interval"] is None
+    assert measure_shuffle(model, task, 1).interval is None
 
 
 def test_one_sequence_has_no_interval() -> None:
     task = LanguageModelling(corpus(), seq_len=20, batch_size=1, seed=0)
     measured = measure_shuffle(model_of(Sinusoidal, task), task, 1)
-    assert measured["sequences"] == 1
-    assert measured["interval"] is None
+    assert measured.sequences == 1
+    assert measured.interval is None

@@ -11,8 +11,18 @@ from typing import Any
 import pytest
 
 from ablate.cli import main as ablate
+from ablate.record.evaluated import Extrapolation
+from ablate.record.fields import content_of
 from ablate.record.parsing import parse
-from ablate.record.record import Record
+from ablate.record.record import (
+    Environment,
+    Gradients,
+    Loss,
+    Record,
+    RecordedCorpus,
+    ThinnedCurve,
+    Timing,
+)
 from ablate.report.runs.collect import Run
 
 LENGTHS = [32, 64, 128, 256, 512]
@@ -31,7 +41,7 @@ def run_report(arguments: list[str]) -> int:
     return ablate(["report", *arguments])
 
 
-def make_record(study: str, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
+def make_record(study: str, seed: int, changes: dict[str, Any]) -> Record:
     """A finished run; `changes` are choices, settings or options of choices."""
     choices = {"pos": "rope", "norm": "pre", "warmup": "none", "corpus": "stdlib", "task": "lm"}
     plain = {"depth": 24, "lr": 0.001, "seq_len": 64, "steps": 150, "width": 64}
@@ -44,18 +54,16 @@ def make_record(study: str, seed: int, changes: dict[str, Any]) -> dict[str, Any
             (choices if key in choices else plain)[key] = value
     name = ",".join(f"{key}={value}" for key, value in changes.items()) or "default"
     depth = plain["depth"]
-    return {
-        "schema": 1,
-        "run_id": f"{study}/{name},seed={seed}",
-        "study": study,
-        "name": f"{name},seed={seed}",
-        "arm": f"{name}-1f3a9c2e",
-        "seed": seed,
-        "status": "done",
-        "label": "healthy",
-        "error": None,
-        "choices": choices,
-        "config": {
+    return Record(
+        run_id=f"{study}/{name},seed={seed}",
+        study=study,
+        name=f"{name},seed={seed}",
+        arm=f"{name}-1f3a9c2e",
+        seed=seed,
+        status="done",
+        label="healthy",
+        choices=choices,
+        config={
             "pos": POSITIONS[choices["pos"]] | options.get("pos", {}),
             "norm": {"_target_": f"ablate.model.wiring.{choices['norm']}"} | options["norm"],
             "warmup": {"_target_": "ablate.train.schedules.Warmup"} | options["warmup"],
@@ -66,60 +74,67 @@ def make_record(study: str, seed: int, changes: dict[str, Any]) -> dict[str, Any
             "study": study,
             "device": f"cpu:{seed}",
         },
-        **plain,
-        "batch_size": 8,
-        "steps_done": plain["steps"],
-        "parameters": 1_234_567,
-        "flops_per_token": 7.4e6,
-        "tokens": 76_800,
-        "corpus": {"name": "stdlib", "sha256": "ab12", "vocabulary": 256},
-        "loss": {
-            "uniform": math.log(256),
-            "unigram": 3.3,
-            "first": 5.55,
-            "excess": 5.55 - math.log(256),
-            "final": 2.4,
-            "validation": 2.5,
-            "best": 2.5,
-        },
-        "gradients": {
-            "parameters_first": [2.0 ** -(depth - layer) for layer in range(depth)],
-            "inputs_first": [0.5] * depth,
-            "parameters_mean": [0.5] * depth,
-            "inputs_mean": [0.5] * depth,
-            "clip_fraction": 0.0,
-        },
-        "extrapolation": {
-            "train_length": 64,
-            "lengths": LENGTHS,
-            "accuracy": [0.4, 0.45, 0.44, 0.41, 0.39],
-            "nll": [2.2, 2.1, 2.2, 2.3, 2.4],
-            "retention": [0.9, 1.0, 0.98, 0.9, 0.85],
-        },
-        "timing": {"seconds": 42.0, "tokens_per_second": 1800.0},
-        "environment": {"python": "3.11", "torch": "2.13.0", "device": "cpu", "threads": 1},
-        "curve": {"steps": [1, 75, 150], "loss": [5.55, 3.0, 2.4]},
-    }
+        depth=depth,
+        width=plain["width"],
+        seq_len=plain["seq_len"],
+        batch_size=8,
+        steps=plain["steps"],
+        steps_done=plain["steps"],
+        parameters=1_234_567,
+        flops_per_token=7.4e6,
+        tokens=76_800,
+        corpus=RecordedCorpus(name="stdlib", sha256="ab12", vocabulary=256),
+        loss=Loss(
+            uniform=math.log(256),
+            unigram=3.3,
+            first=5.55,
+            excess=5.55 - math.log(256),
+            final=2.4,
+            validation=2.5,
+            best=2.5,
+        ),
+        gradients=Gradients(
+            parameters_first=[2.0 ** -(depth - layer) for layer in range(depth)],
+            inputs_first=[0.5] * depth,
+            parameters_mean=[0.5] * depth,
+            inputs_mean=[0.5] * depth,
+            clip_fraction=0.0,
+        ),
+        extrapolation=Extrapolation(
+            train_length=64,
+            lengths=[*LENGTHS],
+            accuracy=[0.4, 0.45, 0.44, 0.41, 0.39],
+            nll=[2.2, 2.1, 2.2, 2.3, 2.4],
+            retention=[0.9, 1.0, 0.98, 0.9, 0.85],
+        ),
+        timing=Timing(seconds=42.0, tokens_per_second=1800.0),
+        environment=Environment(python="3.11", torch="2.13.0", device="cpu", threads=1),
+        curve=ThinnedCurve(steps=[1, 75, 150], loss=[5.55, 3.0, 2.4]),
+    )
+
+
+def make_content(study: str, seed: int, changes: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    """The same as JSON; `parts` are keys replaced, maybe by what is no record's.
+
+    `status="failed"`, or `loss__validation=1.5` for a nested one.
+    """
+    content = content_of(make_record(study, seed, changes))
+    for path, value in parts.items():
+        group, nested, key = path.partition("__")
+        if nested:
+            content[group][key] = value
+        else:
+            content[path] = value
+    return content
 
 
 def make_run(
     changes: dict[str, Any] | None = None, *, study: str = "scout", seed: int = 0, **parts: Any
 ) -> Run:
     """A run that is on no disk; `parts` as those of `add_run`."""
-    record = make_record(study, seed, changes or {})
-    change(record, parts)
-    found, _ = parse(Record, record)
-    return Run(Path(study, record["name"]), study, record["name"], found, None, record["label"])
-
-
-def change(record: dict[str, Any], parts: dict[str, Any]) -> None:
-    """Replace keys of a record: `status="failed"`, or `loss__validation=1.5` for a nested one."""
-    for path, value in parts.items():
-        group, nested, key = path.partition("__")
-        if nested:
-            record[group][key] = value
-        else:
-            record[path] = value
+    record, _ = parse(Record, make_content(study, seed, changes or {}, **parts))
+    name = str(record.name)
+    return Run(Path(study, name), study, name, record, None, record.label)
 
 
 @pytest.fixture
@@ -137,12 +152,11 @@ def write_run(
     seed: int = 0,
     **parts: Any,
 ) -> Path:
-    """Write a run below `outputs` and return its folder; `parts` are those of `change`."""
-    record = make_record(study, seed, changes or {})
-    change(record, parts)
-    directory = outputs / study / re.sub(r"[^\w.,=+-]", "_", record["name"], flags=re.ASCII)
+    """Write a run below `outputs` and return its folder; `parts` are those of `make_content`."""
+    content = make_content(study, seed, changes or {}, **parts)
+    directory = outputs / study / re.sub(r"[^\w.,=+-]", "_", content["name"], flags=re.ASCII)
     directory.mkdir(parents=True)
-    (directory / "record.json").write_text(json.dumps(record))
+    (directory / "record.json").write_text(json.dumps(content))
     return directory
 
 

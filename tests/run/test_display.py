@@ -319,7 +319,7 @@ def test_a_diverged_run_is_a_result() -> None:
 
 def test_a_run_without_finite_numbers_has_no_accuracy_to_tell() -> None:
     found = made_up_run.finished().extrapolation
-    nothing = {key: [None] * len(found["lengths"]) for key in ("accuracy", "nll", "retention")}
+    nothing = {key: [None] * len(found.lengths) for key in ("accuracy", "nll", "retention")}
     record = made_up_run.finished(status="diverged", extrapolation=replace(found, **nothing))
     assert "accuracy by context" not in " ".join(summary_lines(record, FOLDER))
 

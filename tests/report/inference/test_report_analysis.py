@@ -101,7 +101,7 @@ def test_higher_accuracy_is_better() -> None:
         for pos, gain in (("rope", 0.0), ("alibi", 0.1))
         for seed in range(5)
     ]
-    runs[0].record["extrapolation"]["accuracy"][4] += 0.005  # else all differences are the same
+    runs[0].record.extrapolation.accuracy[4] += 0.005  # else all differences are the same
     analysis = analyse(runs, metric="acc_8L")
     assert analysis.higher_is_better
     assert analysis.contrasts[0].verdict == "better"
@@ -116,8 +116,8 @@ def test_main_effects_average_over_cells_within_each_seed() -> None:
     effect = named(analyse(runs).effects, "norm=post")
     assert (effect.cells, effect.of, effect.difference.n) == (4, 20, 5)
     by_seed = [
-        np.mean([r.record["loss"]["validation"] for r in runs if _has(r, "post", seed)])
-        - np.mean([r.record["loss"]["validation"] for r in runs if _has(r, "pre", seed)])
+        np.mean([r.record.loss.validation for r in runs if _has(r, "post", seed)])
+        - np.mean([r.record.loss.validation for r in runs if _has(r, "pre", seed)])
         for seed in range(5)
     ]
     known = difference(by_seed, 0.02)
@@ -126,7 +126,7 @@ def test_main_effects_average_over_cells_within_each_seed() -> None:
 
 
 def _has(run: Run, norm: str, seed: int) -> bool:
-    return run.record["choices"]["norm"] == norm and run.record["seed"] == seed
+    return run.record.choices["norm"] == norm and run.record.seed == seed
 
 
 def test_an_interaction_is_a_difference_of_differences() -> None:
@@ -149,7 +149,7 @@ def test_cells_that_are_missing_are_left_out_of_both_sides() -> None:
         return 2 + 10 * (arm["depth"] == 8) + 0.1 * (arm["norm"] == "post") + wobble(arm, seed)
 
     runs = factorial({"norm": ["pre", "post"], "depth": [2, 4, 8]}, loss)
-    runs = [r for r in runs if not (_has(r, "post", r.record["seed"]) and r.record["depth"] == 8)]
+    runs = [r for r in runs if not (_has(r, "post", r.record.seed) and r.record.depth == 8)]
     effect = named(analyse(runs).effects, "norm=post")
     assert (effect.cells, effect.shared, effect.every, effect.unpaired) == (2, 2, 3, 5)
     assert "5 seeds paired, over 2 of 3 combinations of" in said(analyse(runs), "mattered")
@@ -170,7 +170,7 @@ def test_the_largest_grid_without_holes_is_kept() -> None:
 def test_a_place_with_a_diverged_run_beside_a_finished_one_has_no_value() -> None:
     arms = [{"warmup": "none"}] + [{"warmup": "linear", "warmup.steps": n} for n in (10, 50)]
     runs = [make_run(arm, seed=seed) for arm in arms for seed in range(3)]
-    runs[-1].record["status"] = "diverged"  # warmup.steps=50, seed 2
+    runs[-1].record.status = "diverged"  # warmup.steps=50, seed 2
     effect = named(analyse(runs).effects, "warmup=linear")
     assert (effect.seeds, effect.left_out, effect.diverged) == ((0, 1), 1, (1, 0))
 
@@ -208,7 +208,7 @@ def test_groups_are_compared_cell_by_cell() -> None:
         return 2 + arm["depth"] + 0.1 * (arm["pos"] == "none") + wobble(arm, seed)
 
     runs = factorial({"pos": ["rope", "none"], "depth": [2, 4]}, loss)
-    dropped = [r for r in runs if r.record["depth"] == 2 or r.record["choices"]["pos"] == "rope"]
+    dropped = [r for r in runs if r.record.depth == 2 or r.record.choices["pos"] == "rope"]
     (one,) = analyse(dropped, by=["pos"]).contrasts
     assert (one.name, one.cells) == ("pos=none", 1)
     assert one.difference.mean == pytest.approx(0.1, abs=0.01)
@@ -243,7 +243,7 @@ def test_a_metric_that_is_not_there_is_told_with_those_that_are() -> None:
 def test_runs_without_a_result_are_told_by_what_became_of_them() -> None:
     runs = factorial({"pos": ["rope", "alibi"]}, wobble)
     for run, status in zip(runs, ["failed", "running", "interrupted", "running"], strict=False):
-        run.record["status"] = status
+        run.record.status = status
     text = said(analyse(runs), "caution")
     assert "4 runs have no result: 1 failed, 1 interrupted, 2 running" in text
     assert "no result" not in said(analyse(runs[4:]), "caution")
@@ -274,8 +274,8 @@ def test_survivors_make_no_arm_better() -> None:
             lambda arm, seed: 2 - 0.5 * (arm["norm"] == "post") + wobble(arm, seed),
         )
         for run in runs:
-            if run.record["choices"]["norm"] == "post" and run.record["seed"] >= survivors:
-                run.record["status"] = "diverged"
+            if run.record.choices["norm"] == "post" and run.record.seed >= survivors:
+                run.record.status = "diverged"
         return analyse(runs).contrasts[0]
 
     assert study(5).verdict == "better"
@@ -293,7 +293,7 @@ def test_levels_told_together_still_say_that_runs_of_one_diverged() -> None:
         "alibi": [1.8, 2.1, 2.2, 1.9, 2.0],
     }
     runs = factorial({"pos": list(losses)}, lambda arm, seed: losses[arm["pos"]][seed])
-    runs[7].record["status"] = "diverged"  # none, seed 2
+    runs[7].record.status = "diverged"  # none, seed 2
     analysis = analyse(runs)
     assert [one.verdict for one in analysis.contrasts] == ["not distinguishable"] * 2
     text = said(analysis, "undecided")
@@ -306,7 +306,7 @@ def test_an_arm_that_diverges_more_and_is_worse_is_worse() -> None:
         {"norm": ["pre", "post"]},
         lambda arm, seed: 2 + 0.5 * (arm["norm"] == "post") + wobble(arm, seed),
     )
-    runs[-1].record["status"] = "diverged"
+    runs[-1].record.status = "diverged"
     analysis = analyse(runs)
     assert analysis.contrasts[0].verdict == "worse"
     assert "1 of 5 runs diverged against 0 of 5" in said(analysis, "mattered")
@@ -318,7 +318,7 @@ def test_arms_that_did_not_learn_are_not_called_equivalent() -> None:
         runs = factorial({"pos": ["rope", "alibi", "none"]}, wobble)
         return analyse(
             [
-                replace(run, label="stuck") if run.record["choices"]["pos"] in stuck else run
+                replace(run, label="stuck") if run.record.choices["pos"] in stuck else run
                 for run in runs
             ]
         )
@@ -337,9 +337,9 @@ def test_arms_that_did_not_learn_are_not_called_equivalent() -> None:
 def test_counts_of_diverged_and_stuck_runs_by_level() -> None:
     runs = factorial({"norm": ["pre", "post"], "depth": [4, 24]}, wobble, 6)
     for run in runs:
-        if run.record["choices"]["norm"] == "post" and run.record["seed"] < 5:
-            run.record["status"] = "diverged"
-    stuck = [replace(r, label="stuck") if r.record["depth"] == 24 else r for r in runs]
+        if run.record.choices["norm"] == "post" and run.record.seed < 5:
+            run.record.status = "diverged"
+    stuck = [replace(r, label="stuck") if r.record.depth == 24 else r for r in runs]
     counts = analyse(stuck).counts
     (diverged,) = [c for c in counts if c.ending == "diverged" and c.factor == "norm"]
     assert (diverged.count, diverged.other, diverged.of) == (10, 0, 12)
@@ -364,7 +364,7 @@ def test_runs_of_few_seeds_are_counted_and_not_tested() -> None:
     ) in said(analysis, "undecided")
     for run in runs:
         if run.record.config["lr"] == 0.003:
-            run.record["status"] = "diverged"
+            run.record.status = "diverged"
     text = said(analyse(runs), "undecided")
     assert "6 of 6 runs diverged against 0 of 6, over 2 seeds only: too few for a test; no" in text
 

@@ -62,7 +62,7 @@ def test_an_interval_that_the_number_of_comparisons_overrules_says_so() -> None:
     assert (alibi.difference.low or 0.0) > 0
     assert alibi.verdict == "not distinguishable"
     assert "are clear alone, not after the correction for" in text(analyse(runs), "undecided")
-    alone = [run for run in runs if run.record["choices"]["pos"] != "none"]
+    alone = [run for run in runs if run.record.choices["pos"] != "none"]
     assert "Holm" not in "".join(one.text for one in statements(analyse(alone)))
 
 
@@ -71,7 +71,7 @@ def test_survivors_decide_nothing_and_the_divergence_is_told_once(gap: float) ->
     base = [2.0, 2.1, 2.2, 2.3, 2.4]
     runs = one_factor({"rope": base, "alibi": [loss + gap + 0.001 * loss for loss in base]})
     for run in runs[-2:]:
-        run.record["status"] = "diverged"
+        run.record.status = "diverged"
     told = text(analyse(runs), "undecided")
     assert "where both finished, but other runs diverged, so nothing is decided; 3 seeds" in told
     assert told.count("2 of 5") == 2  # pairs left out, runs diverged
@@ -84,7 +84,7 @@ def test_equal_losses_are_the_same_and_equal_shares_are_no_evidence() -> None:
     told = text(analyse(runs), "no difference")
     assert told == "pos=alibi and pos=rope are the same: exactly 0 nats apart in each of 3 seeds"
     for run in runs:
-        run.record["extrapolation"]["accuracy"] = [0.0] * 5
+        run.record.extrapolation.accuracy = [0.0] * 5
     shares = analyse(runs, metric="acc_L")
     assert shares.contrasts[0].verdict == "no spread"
     assert text(shares, "no difference") == ""
@@ -93,13 +93,13 @@ def test_equal_losses_are_the_same_and_equal_shares_are_no_evidence() -> None:
 def test_a_key_that_older_records_lack_is_no_difference() -> None:
     runs = one_factor({"rope": [2.0, 2.1, 2.2], "alibi": [2.01, 2.1, 2.21]})
     for run in runs[::2]:
-        run.record["config"] |= {"precision": "float32", "evaluate": {"protocols": ["a"]}}
-        run.record["config"]["pos"]["newer"] = True
+        run.record.config |= {"precision": "float32", "evaluate": {"protocols": ["a"]}}
+        run.record.config["pos"]["newer"] = True
     analysis = analyse(runs)
     assert analysis.factors == ("pos",)
     assert [arm.label for arm in analysis.arms] == ["pos=alibi", "pos=rope"]
     assert "never change" not in text(analysis, "caution")
-    runs[0].record["config"]["precision"] = "bfloat16"
+    runs[0].record.config["precision"] = "bfloat16"
     assert "precision" in analyse(runs).factors
 
 
@@ -148,7 +148,7 @@ def test_a_baseline_that_never_finished_is_passed_over_and_the_report_says_so() 
     runs = one_factor({"rope": [2.0, 2.1], "alibi": [2.0, 2.1]})
     assert baseline_reason(analyse(runs)) == "the arm nearest to the defaults"
     for run in runs[:2]:
-        run.record["status"] = "diverged"
+        run.record.status = "diverged"
     found = analyse(runs)
     assert found.baseline == "pos=alibi"
     assert baseline_reason(found) == "the arm nearest to the defaults, of those with a finished run"
@@ -159,7 +159,7 @@ def test_counts_are_told_with_the_p_that_the_verdict_rests_on() -> None:
     base = [2.0, 2.1, 2.2, 2.3]
     runs = one_factor({"rope": base, "alibi": base, "none": base})
     for run in (*runs[4:8], *runs[8:10]):  # all of alibi, half of none
-        run.record["status"] = "diverged"
+        run.record.status = "diverged"
     (alibi,) = [one for one in analyse(runs).contrasts if one.name == "pos=alibi"]
     assert alibi.p_diverged == pytest.approx(2 / 70)
     assert alibi.p_diverged_holm == pytest.approx(4 / 70)

@@ -61,7 +61,7 @@ def test_arms_that_are_not_at_their_best_learning_rate_are_said_not_to_be() -> N
 
 def test_a_diverged_run_is_not_chosen() -> None:
     runs = grid(CHOSEN)
-    runs[4].record["status"] = "diverged"  # rope, 0.003, seed 0
+    runs[4].record.status = "diverged"  # rope, 0.003, seed 0
     analysis = analyse(runs, choose_key="lr", selection_seeds=["0"])
     (rope,) = [choice for choice in analysis.choices if choice.arm == "pos=rope"]
     assert (rope.value, rope.losses) == ("0.001", (2.5, None))
@@ -106,7 +106,7 @@ def test_the_sensitivity_is_the_mean_over_the_grid_less_the_best() -> None:
     losses = {"rope": {0.001: [2.5, 2.6], 0.003: [2.0, 2.1], 0.01: [2.2, 2.4]}}
     losses["alibi"] = {0.001: [2.5, 2.6], 0.003: [2.0, 2.1]}
     runs = grid(losses)
-    runs[5].record["status"] = "diverged"  # rope, 0.01, seed 1
+    runs[5].record.status = "diverged"  # rope, 0.01, seed 1
     (found,) = analyse(runs).sensitivities
     uniform = math.log(256)
     by_seed = [sensitivity([2.5, 2.0, 2.2], uniform), sensitivity([2.6, 2.1, None], uniform)]
@@ -205,7 +205,7 @@ def test_what_a_factor_or_another_task_changes_is_no_unfairness() -> None:
         for seed in range(2)
     ]
     assert analyse(tasks).flags == ()
-    tasks[-1].record["corpus"]["sha256"] = "another"
+    tasks[-1].record.corpus.sha256 = "another"
     assert [flag.field for flag in analyse(tasks).flags] == ["corpus"]
 
 
@@ -216,5 +216,5 @@ def test_a_choice_at_the_end_of_the_grid_is_said_to_be() -> None:
     inside = grid({"rope": rates, "alibi": rates})
     assert "last of those tried" not in cautions(analyse(inside, choose_key="lr"))
     for run in inside:  # names have no end
-        run.record["config"]["lr"] = {0.0003: "b", 0.001: "a", 0.003: "c"}[run.record.config["lr"]]
+        run.record.config["lr"] = {0.0003: "b", 0.001: "a", 0.003: "c"}[run.record.config["lr"]]
     assert "last of those tried" not in cautions(analyse(inside, choose_key="lr"))

@@ -20,7 +20,7 @@ from ablate.report.runs.collect import load
 from ablate.report.runs.columns import COLUMNS
 from ablate.report.words.sections import sections
 from ablate.shell.finite import finite
-from tests.report.conftest import make_record
+from tests.report.conftest import make_content
 from tests.report.conftest import run_report as main
 
 ODD = st.one_of(
@@ -31,7 +31,7 @@ ODD = st.one_of(
     st.lists(st.integers(-3, 3), max_size=3),
     st.dictionaries(st.sampled_from(["a", "lr", "name", "steps"]), st.integers(), max_size=2),
 )
-KEYS = sorted(make_record("s", 0, {}))
+KEYS = sorted(make_content("s", 0, {}))
 
 
 @st.composite
@@ -41,7 +41,7 @@ def records(draw: Any) -> list[dict[str, Any]]:
     for pos in ("rope", "alibi"):
         for lr in (0.001, 0.003, 0.01):
             for seed in (0, 1):
-                record = make_record("s", seed, {"pos": pos, "lr": lr})
+                record = make_content("s", seed, {"pos": pos, "lr": lr})
                 record["status"] = draw(st.sampled_from(["done", "done", "diverged", "failed"]))
                 record["diagnosis"] = draw(ODD)
                 for key in draw(st.lists(st.sampled_from(KEYS), max_size=2)):
@@ -86,14 +86,13 @@ def test_a_loss_beyond_all_bounds_is_a_problem_and_no_number(
 ) -> None:
     for seed in (0, 1):
         for pos in ("rope", "alibi"):
-            record = make_record("s", seed, {"pos": pos})
-            if pos == "alibi":
-                record["loss"]["validation"] = 1e300
+            damage = {"loss__validation": 1e300} if pos == "alibi" else {}
+            record = make_content("s", seed, {"pos": pos}, **damage)
             (tmp_path / "s" / record["name"]).mkdir(parents=True)
             (tmp_path / "s" / record["name"] / "record.json").write_text(json.dumps(record))
     found, problem = read(tmp_path / "s" / "pos=alibi,seed=0")
     assert found is not None
-    assert found["loss"]["validation"] is None
+    assert found.loss.validation is None
     assert problem is not None
     assert "`loss.validation` is not a number that can be used" in problem
     assert main([str(tmp_path)]) == 0
