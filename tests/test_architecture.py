@@ -194,6 +194,7 @@ def test_only_build_sees_both_configs_and_the_model() -> None:
     [
         *(["--help"], ["list"], ["list", "pos=rope"]),
         *(["run", "--help"], ["report", "--help"], ["diff", "--help"]),
+        ["check", "--help"],
     ],
 )
 def test_the_shell_is_light(words: list[str]) -> None:

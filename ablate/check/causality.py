@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ablate.build import Bench
-from ablate.check.cell import Cell, CheckResult, broken, check, faint, ok, warning
+from ablate.check.cell import Cell, CheckResult, broken, faint, ok, warning
 from ablate.check.passes import EXACT, FAINT, forward, made_up, moved, undisturbed
 from ablate.model.transformer import Transformer
 
@@ -12,7 +12,6 @@ ATTENTION = "attention"
 """What is looked at in an encoder, where causality is no question."""
 
 
-@check("causality", "no token sees a later one, or another sequence")
 def causality(cell: Cell) -> CheckResult:
     """No token sees a later one or another sequence; in an encoder every token sees all others."""
     if not cell.perturbed.shape.causal:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -92,24 +92,6 @@ class Cell:
 
 Rule = Callable[[Cell], CheckResult | None]
 """What a check says of a cell, or None where the question does not arise."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """A name, a line for the help page, and a rule; a function becomes one by `check`."""
-
-    name: str
-    help: str
-    rule: Rule
-
-    def __call__(self, cell: Cell) -> CheckResult | None:
-        """The rule's result under the check's name. A cell that fails under it is broken."""
-        return named_result(self.name, partial(self.rule, cell))
-
-
-def check(name: str, help: str) -> Callable[[Rule], Check]:
-    """Make a rule a check; to be run it must stand in `checks.CHECKS`."""
-    return partial(Check, name, help)
 
 
 def named_result(name: str, rule: Callable[[], CheckResult | None]) -> CheckResult | None:

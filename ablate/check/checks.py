@@ -1,47 +1,36 @@
-"""What can be said of a cell of the grid before it is trained: a list of checks."""
+"""What can be said of a cell of the grid before it is trained."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 
 from ablate.build import Bench
-from ablate.check.causality import causality, quick_causality
-from ablate.check.cell import Cell, Check, CheckResult, named_result
-from ablate.check.first_step import activations, first_loss, gradients, judge_first_loss, tokens
+from ablate.check.causality import quick_causality
+from ablate.check.cell import Cell, CheckResult, Rule, named_result
+from ablate.check.first_step import judge_first_loss
 from ablate.check.initial import measure_first_loss
+from ablate.check.listed import CHECKS, Check
 from ablate.check.passes import undisturbed
-from ablate.check.properties import cache, length, order, shift
-from ablate.check.size import norms, schedule, size
 from ablate.config.catalogue import Catalogue
-
-CHECKS: tuple[Check, ...] = (
-    first_loss,
-    gradients,
-    activations,
-    tokens,
-    causality,
-    order,
-    shift,
-    cache,
-    length,
-    norms,
-    size,
-    schedule,
-)
-"""Every check, in the order in which results are shown; the help page is made from it."""
 
 QUICK_TOKENS = 256
 """Tokens of the first batch that a run looks at before it trains."""
 
 
 def check_cell(cell: Cell, checks: Iterable[Check] = CHECKS) -> list[CheckResult]:
-    """What the checks say of a cell, in order; one that does not apply is left out."""
-    return [result for check in checks if (result := check(cell)) is not None]
+    """What the checks say of a cell, in order; one that does not apply is left out.
+
+    A cell that fails under a check is broken.
+    """
+    results = (named_result(check.name, partial(rule_of(check), cell)) for check in checks)
+    return [result for result in results if result is not None]
 
 
-def help_lines() -> str:
-    """A line for each check: its name and what it asks."""
-    width = max(len(check.name) for check in CHECKS)
-    return "\n".join(f"  {check.name:{width}}  {check.help}" for check in CHECKS)
+def rule_of(check: Check) -> Rule:
+    """The function that a check names."""
+    module, _, function = check.rule.rpartition(".")
+    rule: Rule = vars(import_module(f"ablate.check.{module}"))[function]
+    return rule
 
 
 def warnings(bench: Bench) -> list[str]:

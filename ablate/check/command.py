@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ablate.check.listed import help_lines
 from ablate.config.compose import Composer
 from ablate.errors import PartError, UserError
 from ablate.shell.parser import Parser
@@ -40,8 +41,7 @@ class PlannedCell:
 
 def main(arguments: Sequence[str]) -> int:
     """Check the cells that the command line asks for; the exit code."""
-    asks_for_help = bool({"-h", "--help"} & set(arguments))
-    options = parser(help_page() if asks_for_help else None).parse(arguments)
+    options = parser().parse(arguments)
     composer = Composer([Path(folder) for folder in options.config_dir])
     plan = make_plan(composer, options.overrides, sweep=options.multirun)
     from ablate.check.lines import cell_lines, grid_lines
@@ -56,16 +56,9 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if any(cell.broken for cell in checked) else 0
 
 
-def help_page() -> str:
-    """What stands below the flags: a line a check. Loads torch, which the flags do without."""
-    from ablate.check.checks import help_lines
-
-    return EPILOG.format(checks=help_lines())
-
-
-def parser(epilog: str | None = None) -> Parser:
-    """What the verb understands."""
-    flags = Parser("ablate check", DESCRIPTION, epilog)
+def parser() -> Parser:
+    """What the verb understands, and below the flags a line a check."""
+    flags = Parser("ablate check", DESCRIPTION, EPILOG.format(checks=help_lines()))
     add = flags.add_argument
     add("overrides", nargs="*", metavar="KEY=VALUE", help="as for ablate run")
     add("-m", "--multirun", action="store_true", help="every combination of comma-separated values")

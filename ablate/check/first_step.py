@@ -2,7 +2,7 @@
 
 import math
 
-from ablate.check.cell import Cell, CheckResult, Mark, broken, check, ok, warning
+from ablate.check.cell import Cell, CheckResult, Mark, broken, ok, warning
 from ablate.check.initial import Depth, FirstLoss
 from ablate.judge.first_loss import judge, large
 from ablate.judge.profile import bars, first_over_last, profile
@@ -15,7 +15,6 @@ OTHER_SEED = "another seed: a text repeats few tokens"
 SMALLER = "a smaller init, a norm, or fewer blocks"
 
 
-@check("first loss", "on the first batch, against ln V and what such logits must cost")
 def first_loss(cell: Cell) -> CheckResult:
     """First loss on a real batch against ln V and against what these logits must cost."""
     return judge_first_loss(cell.depth.first)
@@ -74,7 +73,6 @@ def causes_of_excess(first: FirstLoss) -> tuple[list[str], list[str]]:
     return causes, advice
 
 
-@check("gradients", "norm by block at the start, of the parameters and at the inputs")
 def gradients(cell: Cell) -> CheckResult:
     """Gradient norms of blocks and of their inputs, over depth, for the first batch."""
     depth = cell.depth
@@ -123,7 +121,6 @@ def per_block(log_slope: float) -> str:
     return "" if math.isnan(log_slope) else f", ×{math.exp(log_slope):.2f} a block"
 
 
-@check("activations", "rms of the stream over depth; growth that is exponential")
 def activations(cell: Cell) -> CheckResult:
     """Root mean square of the residual stream over depth."""
     depth = cell.depth
@@ -151,7 +148,6 @@ def activations(cell: Cell) -> CheckResult:
     return ok(f"{text}{factor}", values)
 
 
-@check("tokens", "how alike tokens are after the last block (rank collapse)")
 def tokens(cell: Cell) -> CheckResult | None:
     """Whether tokens can still be told apart after the last block (rank collapse)."""
     before, after = cell.depth.alike

@@ -6,7 +6,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor
 
-from ablate.check.cell import Cell, CheckResult, broken, check, faint, ok, warning
+from ablate.check.cell import Cell, CheckResult, broken, faint, ok, warning
 from ablate.check.passes import EXACT, FAINT, forward, moved, undisturbed
 from ablate.errors import UserError
 from ablate.model.cache import Cache
@@ -16,7 +16,6 @@ LONG = 1024
 """Tokens up to which a length beyond the train length is tried; L/8 more than L at least."""
 
 
-@check("order", "whether the order of tokens matters")
 def order(cell: Cell) -> CheckResult:
     """Whether the order of tokens matters: it must not where there is no position to tell it."""
     model, tokens = cell.perturbed, cell.text
@@ -52,7 +51,6 @@ def reach(cell: Cell) -> float:
     return moved(before[:, -1], after[:, -1])
 
 
-@check("shift", "a relative scheme does not care where a text begins")
 def shift(cell: Cell) -> CheckResult | None:
     """Logits stay when all positions move alike, for a scheme that calls itself relative."""
     scheme, length = cell.perturbed.position, cell.text.shape[1]
@@ -97,7 +95,6 @@ def shifted(model: Transformer, by: int) -> Transformer:
     return copy
 
 
-@check("cache", "step-by-step decoding gives the logits of a full pass")
 def cache(cell: Cell) -> CheckResult | None:
     """Decoding step by step with a cache gives the logits of one full pass."""
     if not cell.perturbed.shape.causal:
@@ -122,7 +119,6 @@ def cache(cell: Cell) -> CheckResult | None:
     return ok(f"cached decoding equals a full pass ({change:.1g})", values)
 
 
-@check("length", "a text longer than trained works, or where the limit is")
 def length(cell: Cell) -> CheckResult:
     """A text longer than trained, or the limit that a scheme states."""
     model, trained = cell.bench.model, cell.bench.task.seq_len

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from ablate.check.cell import Cell, CheckResult, broken, check, ok, warning
+from ablate.check.cell import Cell, CheckResult, broken, ok, warning
 from ablate.model.transformer import Transformer, count_parameters, flops_per_token
 
 DEEP = 12
@@ -14,7 +14,6 @@ WASHED_OUT = 0.4
 """Cosine between the stream's start and end below which norms on the skip path have renewed it."""
 
 
-@check("norms", "their number, against what the placement's file states")
 def norms(cell: Cell) -> CheckResult:
     """The number of norms, against the number that the placement's file states."""
     model = cell.bench.model
@@ -57,7 +56,6 @@ def count(formula: str, model: Transformer, cell: Cell) -> int:
     return int(eval(formula, {"__builtins__": {}}, known))
 
 
-@check("size", "parameters and floating-point operations a token")
 def size(cell: Cell) -> CheckResult:
     """Parameters, and floating-point operations of training per token."""
     parameters, flops = count_parameters(cell.bench.model), flops_per_token(cell.bench.model)
@@ -65,7 +63,6 @@ def size(cell: Cell) -> CheckResult:
     return ok(text, {"parameters": parameters, "flops_per_token": flops})
 
 
-@check("schedule", "first, highest and last learning rate; whether warmup is missing")
 def schedule(cell: Cell) -> CheckResult:
     """First, highest and last learning rate, and whether this stack asks for a warmup."""
     schedule, depth = cell.bench.schedule, cell.depth

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from ablate import build
 from ablate.check.cell import Cell, CheckResult
-from ablate.check.checks import CHECKS, check_cell
+from ablate.check.checks import check_cell
 from ablate.check.command import PlannedCell, make_cell, make_plan
+from ablate.check.listed import CHECKS
 from ablate.config.compose import Composer
 from ablate.data.lm import LanguageModelling
 from ablate.data.tasks import Batch

@@ -10,9 +10,10 @@ import torch
 from check_parts import DEEP, Cells, broken, look
 
 from ablate.check.cell import Cell
-from ablate.check.checks import CHECKS, check_cell, marks, warnings
+from ablate.check.checks import check_cell, marks, warnings
 from ablate.check.first_step import judge_first_loss
 from ablate.check.initial import FirstLoss, measure_first_loss
+from ablate.check.listed import CHECKS
 from ablate.check.passes import undisturbed
 from ablate.config.catalogue import Catalogue
 from ablate.train.measures import slope

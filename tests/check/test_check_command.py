@@ -9,7 +9,7 @@ import pytest
 from check_parts import SMALL
 
 from ablate import cli
-from ablate.check.checks import CHECKS
+from ablate.check.listed import CHECKS
 from ablate.config.compose import Composer
 from ablate.run import execute as run
 from ablate.run.planned import PlannedRun

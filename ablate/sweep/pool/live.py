@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 NARROW = 80  # columns below which there is no room for bars
-AROUND = 6  # lines of a terminal that the table leaves free
+AROUND = 8  # lines of a terminal that the table leaves free
 COLOURS = {"done": "green", "diverged": "yellow", "failed": "red", "interrupted": "yellow"}
 
 
@@ -127,24 +127,31 @@ class LiveTable:
         from rich.text import Text
 
         table = RichTable(box=None, pad_edge=False, expand=False)
-        for name, more in (
+        wide = self._console.width >= NARROW
+        validated = any(row.validation is not None for row in self.rows.rows.values())
+        columns: list[tuple[str, dict[str, Any]]] = [
             ("run", {"no_wrap": True, "overflow": "ellipsis", "ratio": 1}),
             ("progress", {"no_wrap": True, "justify": "right"}),
-            ("loss", {"no_wrap": True, "justify": "right", "min_width": 5}),
-            ("", {"no_wrap": True}),
+            ("smoothed\ntraining\nloss", {"justify": "right", "min_width": 8}),
+            *([("val.\nloss", {"justify": "right", "min_width": 5})] if validated else []),
+            *([("", {"no_wrap": True})] if wide else []),
             ("label", {"no_wrap": True, "max_width": max(10, self._console.width // 4)}),
-        ):
+        ]
+        for name, more in columns:
             table.add_column(name, header_style="dim", **more)
-        wide = self._console.width >= NARROW
         shown, hidden = fitting(list(self.rows.rows.values()), self._console.height - AROUND)
         for row in shown:
-            bars = readable(sparkline(row.losses), self._console.encoding) if wide else ""
-            loss = f"{row.losses[-1]:.3f}" if row.losses else ""
+            cells = [self._short[row.name], progress(row)]
+            cells.append(f"{row.losses[-1]:.3f}" if row.losses else "")
+            if validated:
+                cells.append("" if row.validation is None else f"{row.validation:.3f}")
+            if wide:
+                cells.append(readable(sparkline(row.losses), self._console.encoding))
             words = row.doing or (f"{row.label} so far" if row.label else "")
             if row.state not in (RUNNING, WAITING):
                 words = row.label or ""
             style = "dim" if row.state == WAITING else COLOURS.get(row.state, "")
-            table.add_row(self._short[row.name], progress(row), loss, bars, words, style=style)
+            table.add_row(*cells, words, style=style)
         lines: list[RenderableType] = [table]
         if hidden:
             lines.append(Text(f"and {hidden} more", style="dim"))

@@ -24,11 +24,18 @@ class Began:
 
 @dataclass(frozen=True)
 class Stepped:
-    """Steps done, the loss of the last one in nats, and what the curve looks like so far."""
+    """Steps done, the smoothed training loss in nats, and what the curve looks like so far."""
 
     step: int
     loss: float
     label: str | None
+
+
+@dataclass(frozen=True)
+class Validated:
+    """The mean loss of a validation pass, in nats."""
+
+    loss: float
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,10 @@ class Unrecorded:
 
 @dataclass
 class RunRow:
-    """One run: its state or, once it has ended, its status."""
+    """One run: its state or, once it has ended, its status.
+
+    `losses` are smoothed training losses and `validation` the last validation loss, in nats.
+    """
 
     name: str
     state: str = WAITING
@@ -69,6 +79,7 @@ class RunRow:
     step: int = 0
     resumed_at: int = 0
     losses: list[float] = field(default_factory=list)
+    validation: float | None = None
     label: str | None = None
     doing: str = ""
     began: float | None = None
@@ -82,6 +93,8 @@ class RunRow:
         elif isinstance(event, Stepped):
             self.step, self.label, self.doing = event.step, event.label, ""
             self.losses.append(event.loss)
+        elif isinstance(event, Validated):
+            self.validation = event.loss
         elif isinstance(event, Doing):
             self.doing = event.text
 

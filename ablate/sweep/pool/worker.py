@@ -7,18 +7,20 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import connection, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
 
 from ablate.build import pick_device
 from ablate.errors import in_a_line
-from ablate.judge.labels import progress_label
+from ablate.judge.labels import progress_label, smoothing_window
 from ablate.record import lock
 from ablate.record.record import Record
 from ablate.run.execute import execute
@@ -33,6 +35,7 @@ from ablate.sweep.pool.progress_rows import (
     HeldElsewhere,
     Stepped,
     Unrecorded,
+    Validated,
     Warned,
 )
 from ablate.train.listeners import Curves, Listener
@@ -123,9 +126,13 @@ def take_device(name: str, seat: int) -> None:
 
 
 class Sender(Listener):
-    """Passes events on, steps at most four a second; `send` must not raise."""
+    """Passes events on, steps at most four a second; `send` must not raise.
+
+    The loss of a step is the mean of the last ones: a batch alone ranks runs by its targets.
+    """
 
     _diagnosis: CurveWatch  # from the start of the run on
+    _latest: deque[float]
 
     def __init__(self, send: Callable[[Any], None], clock: Clock = time.monotonic) -> None:
         self._send, self._clock = send, clock
@@ -135,14 +142,19 @@ class Sender(Listener):
     def start(self, record: Record, resumed_at: int) -> None:
         self._steps = record.steps or 0
         self._diagnosis = CurveWatch(record, self._clock, progress_label)
+        self._latest = deque(maxlen=smoothing_window(self._steps))
         self._send(Began(Headway(record, resumed_at).size, self._steps, resumed_at))
 
     def step(self, step: int, loss: float) -> None:
         self._diagnosis.step(step, loss)
+        self._latest.append(loss)
         now = self._clock()
         if now - self._sent >= EVERY or step == self._steps:
             self._sent = now
-            self._send(Stepped(step, loss, self._diagnosis.label))
+            self._send(Stepped(step, fmean(self._latest), self._diagnosis.label))
+
+    def validate(self, step: int, loss: float) -> None:
+        self._send(Validated(loss))
 
     def message(self, text: str) -> None:
         self._send(Doing(text[:LONGEST]))

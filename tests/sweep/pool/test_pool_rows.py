@@ -156,6 +156,29 @@ def test_a_terminal_gets_a_row_a_run_and_the_time_left() -> None:
     assert "evaluating" in picture(rows, clock)
 
 
+def test_the_losses_shown_are_smoothed_and_validation_ones_once_there_are_any() -> None:
+    """Two seeds that learn alike and whose last batches differ are not ranked by these."""
+    clock, rows = Clock(), RunRows(NAMES, 2)
+    for name, last in ((NAMES[0], 1.0), (NAMES[1], 4.0)):
+        row = rows.start(name)
+        sender = Sender(row.take, clock)
+        sender.start(made_up_run.record(steps=200), 0)
+        for step in range(1, 201):
+            clock.now += EVERY
+            sender.step(step, 2.5 if step < 200 else last)
+    *heading, first, second = picture(rows, clock).splitlines()[:5]
+    assert " ".join(heading).split()[:2] == ["smoothed", "training"]
+    assert "val." not in " ".join(heading)
+    assert "2.350" in first
+    assert "2.650" in second
+    sender.validate(200, 2.481)
+    for width in (60, 100):
+        *heading, _, second = picture(rows, clock, width=width).splitlines()[:5]
+        assert "val." in " ".join(heading)
+        assert "step 200 of 200" in second
+        assert second.split()[5:7] == ["2.650", "2.481"]
+
+
 def test_a_narrow_terminal_keeps_the_numbers() -> None:
     clock = Clock()
     rows = under_way(clock)
