@@ -4,7 +4,7 @@ from typing import Any
 
 from hydra import compose
 from hydra.errors import HydraException
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from omegaconf.errors import OmegaConfBaseException
 
@@ -80,6 +80,7 @@ def told(hydra: dict[str, Any]) -> object:
 
 
 @given(job=overrides)
+@example(job=["pos=none", "norm=post", "warmup=linear", "depth=3"])  # bases put together
 @settings(max_examples=20, deadline=None, derandomize=True)
 def test_a_base_with_values_is_what_hydra_composes(job: list[str]) -> None:
     # As text, since nan is not equal to itself.
