@@ -87,17 +87,18 @@ def _part_reader(kind: Any) -> Reader:
         if not isinstance(value, dict):
             return _misfit(value, "an object", misfits)
         # Not kind(...): a report reads thousands of parts, most of whose defaults are not wanted.
-        part, attributes, known = object.__new__(kind), constants.copy(), len(misfits)
+        part, attributes, before = object.__new__(kind), constants.copy(), len(misfits)
         for key, content in value.items():
-            if content is not None and key in readers:
-                name, read_field = readers[key]
+            known_field = readers.get(key)
+            if content is not None and known_field is not None:
+                name, read_field = known_field
                 usable = read_field(content, misfits)
                 if usable is not None:
                     attributes[name] = usable
-                if len(misfits) > known:
-                    for misfit in misfits[known:]:
+                if len(misfits) > before:
+                    for misfit in misfits[before:]:
                         misfit.inside(key)
-                    known = len(misfits)
+                    before = len(misfits)
         for name, make in factories:
             if name not in attributes:
                 attributes[name] = make()
@@ -168,6 +169,8 @@ def _all_numbers(values: list[Any], may_be_none: bool, kind: type) -> bool:
 
 
 def _read_reading(value: Any, misfits: Misfits) -> Any:
+    if isinstance(value, list) and _all_numbers(value, True, float):
+        return value
     wrong: Misfits = []
     reading = _read_nested(value, wrong)
     if wrong:

@@ -11,8 +11,27 @@ import numpy as np
 import pytest
 
 from ablate.record import disk
-from ablate.record.evaluated import Evaluation, PositionProbe
-from ablate.record.record import Loss, Record, RecordedCorpus, ThinnedCurve
+from ablate.record.evaluated import (
+    BootstrapIntervals,
+    Evaluation,
+    Extrapolation,
+    LengthFlags,
+    PositionBuckets,
+    PositionCurve,
+    PositionProbe,
+    ProbeFit,
+    ProtocolResult,
+    Shuffle,
+    ToleranceFlags,
+)
+from ablate.record.record import (
+    DepthProfile,
+    Loss,
+    Record,
+    RecordedCorpus,
+    Signature,
+    ThinnedCurve,
+)
 from ablate.shell.finite import finite
 
 
@@ -278,3 +297,42 @@ def test_non_finite_literals_read_as_nothing(tmp_path: Path) -> None:
     assert found is not None
     loss = found.loss
     assert (loss.first, loss.final, loss.best, loss.validation) == (None,) * 3 + (2.0,)
+
+
+def test_every_part_is_read_as_it_was_written_and_written_as_it_was_read(tmp_path: Path) -> None:
+    measured = Extrapolation(
+        protocol="fixed-target",
+        train_length=8,
+        lengths=[4, 8, 16],
+        accuracy=[0.5, 0.25, None],
+        nll=[2.0, 2.5, None],
+        retention=[1.0, 1.0, None],
+        curve=PositionCurve([8, 16], [2.0, 3.0], [0.5, 0.25]),
+        buckets=PositionBuckets([0, 8], [8, 16], 4, [2.0, None], [0.5, None]),
+        interval=BootstrapIntervals(0.95, 1000, "documents", 5, accuracy=[None, [0.1, 0.2], None]),
+        flags=ToleranceFlags(0.02, "at c no worse", accuracy=LengthFlags([None, "yes"], ["no"])),
+        protocols={"sliding-window": ProtocolResult("in steps", [8], [0.5], [2.0], [None])},
+    )
+    probe = PositionProbe(length=8, ridge=ProbeFit([0.5, None], [1.0, None]))
+    shuffle = Shuffle(causal=False, loss=2.0, interval=[-0.5, 0.5])
+    whole = made(
+        extrapolation=measured,
+        evaluations=[Evaluation(overrides=[], extrapolation=measured, shuffle=shuffle)],
+        facts={"pos": ["relative"]},
+        instruments={
+            "stream_rms": DepthProfile([1.0, None], [1.0, 2.0], [1.0, 2.0], 0.5, 0.5),
+            "attention_max": DepthProfile([[1.0, 2.0], [None, 4.0]]),
+            "logit_scale": DepthProfile(0.5),
+        },
+        position_probe=probe,
+        shuffle=shuffle,
+        diagnosis=[Signature("stuck", "it is", "a cause", "advice", {"loss": 2.5})],
+    )
+    disk.write(tmp_path, whole)
+    text = (tmp_path / disk.FILE).read_text()
+    found, problem = disk.read(tmp_path)
+    assert (found, problem) == (whole, None)
+    assert found is not None
+    found.source = None  # as if it had been made here
+    disk.write(tmp_path, found)
+    assert (tmp_path / disk.FILE).read_text() == text
