@@ -77,6 +77,7 @@ def main(arguments: Sequence[str]) -> int:
         margin=options.margin,
         choose_key=options.choose,
         selection_seeds=options.selection_seeds,
+        within=options.within,
     )
     if analysis.choices:  # the table too is of the runs that nothing was chosen on
         reported = {name for arm in analysis.arms for name in arm.runs}

@@ -33,12 +33,14 @@ columns, for --sort, csv and json (* in the table):
   csv and json give X_mean, X_half_width (a factor around the geometric mean for the ratios) and
   X_n, the runs that the mean is over. With --runs csv gives X.
 
-verdicts on a difference, from its 95 % interval over seeds and by Holm within its family:
+verdicts on a difference over seeds, by Holm within its family, as strict as the interval beside it:
   better, worse          by more than --margin
   equivalent             by less than --margin, in either direction
   undecided              there is a difference; whether it exceeds --margin is open, as it is where
                          other runs of the better side diverged
-  not distinguishable    from no difference
+  not distinguishable    from no difference; "after correction" where it would be alone
+  no effect              all runs of both sides are the same, number by number
+  depends                on another factor, so that an average describes none: see simple effects
   diverges more, less    so many runs of one side diverged that a mean says nothing
   neither learned        most runs of both sides know no more than how often tokens occur
 
@@ -47,6 +49,7 @@ examples:
   ablate report outputs/scout --where pos=rope,alibi --where norm=pre
   ablate report outputs --by pos --sort -acc_8L     best at 8 times the train length first
   ablate report scout --baseline pos=rope,norm=pre --metric acc_8L --ledger
+  ablate report scout --within norm=post,lr=0.003   what each other factor does there
   ablate report scout --choose lr --selection-seeds 0,1   each arm at its best, told on other seeds
   ablate report --runs --format csv --output runs.csv
   ablate report scout -o report.html                one page with figures, that needs no network
@@ -115,6 +118,11 @@ def _parser() -> Parser:
         metavar="KEY=VALUE,...",
         help="the arm that each other is compared with, paired by seed, as pos=rope,norm=pre"
         " (default: the arm nearest to the defaults)",
+    )
+    add(
+        "--within",
+        metavar="KEY=VALUE,...",
+        help="also tell what each other factor does within these levels, as norm=post,lr=0.003",
     )
     add(
         "--metric",

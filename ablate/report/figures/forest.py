@@ -11,6 +11,7 @@ from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.words.interactions import verdict_text
 from ablate.report.words.premises import against, direction
+from ablate.report.words.simple import within_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,13 +23,14 @@ Block = tuple[str, list[Contrast]]
 
 
 def effects(analysis: Analysis) -> Drawing | None:
-    """Main effects, interactions and arms against the baseline, each with its 95 % interval."""
+    """Main, simple effects, interactions and arms against the baseline, with their intervals."""
     main, crossed = largest(analysis.effects), largest(analysis.interactions)
-    arms = largest(analysis.contrasts)
+    arms, simple = largest(analysis.contrasts), largest(analysis.simple)
     if len(analysis.factors) < 2 and (crossed or arms):
         main = []  # with one factor they are the arms' differences over again
     titled = (
         ("main effects", main),
+        ("simple effects, within levels of other factors", simple),
         ("interactions", crossed),
         (f"arms against {against(analysis)}", arms),
     )
@@ -38,8 +40,9 @@ def effects(analysis: Analysis) -> Drawing | None:
     return Drawing(
         "effects",
         "Differences with intervals",
-        f"Difference in {analysis.meaning} ({direction(analysis)}), paired by seed: dot and 95 %"
-        f" interval over seeds; without a bar too few seeds give none. Grey band: the margin of"
+        f"Difference in {analysis.meaning} ({direction(analysis)}), paired by seed: dot, thick"
+        " 95 % interval over seeds, and thin the interval after the correction, as strict as the"
+        " verdict; without a bar too few seeds give none. Grey band: the margin of"
         f" ±{analysis.margin:g}, below which a difference is called none. An interaction is by how"
         " much one difference changes with the other factor. The largest of each kind are drawn.",
         partial(_draw, analysis, blocks),
@@ -88,8 +91,9 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
     for place, contrast in enumerate(rows):
         test = contrast.difference
         colour = INK if contrast.kind == "interaction" else DECIDED.get(contrast.verdict, INK)
-        if test.low is not None and test.high is not None:
-            axes.plot([test.low, test.high], [place] * 2, color=colour, linewidth=1.5)
+        for low, high, width in ((contrast.low, contrast.high, 0.7), (test.low, test.high, 2.0)):
+            if low is not None and high is not None:
+                axes.plot([low, high], [place] * 2, color=colour, linewidth=width)
         hollow = contrast.verdict not in DECIDED
         axes.plot(
             [test.mean or 0.0],
@@ -116,4 +120,6 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
 
 def _name(contrast: Contrast) -> str:
     sides = f"{contrast.name} − {contrast.against}" if contrast.kind == "main" else contrast.name
+    if contrast.within:
+        sides = f"{contrast.name} within {within_text([contrast])}"
     return shortened(sides, 46)

@@ -1,4 +1,4 @@
-"""From runs to what can be said of them: arms, contrasts, effects, counts, points to tell."""
+"""From runs to what can be said of them: arms, contrasts, effects, failures, points to tell."""
 
 import difflib
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from ablate.report.inference.arms import (
     grouped,
 )
 from ablate.report.inference.choosing import ChosenValue, choose
-from ablate.report.inference.contrasts import Contrast, judged
-from ablate.report.inference.counts import Count, counted
-from ablate.report.inference.effects import interactions, main_effects, reference_levels
+from ablate.report.inference.compared import compared
+from ablate.report.inference.contrasts import Contrast
+from ablate.report.inference.failure_facts import StudyFailures
 from ablate.report.inference.findings import ArmFinding, findings
 from ablate.report.inference.ledger import Flag, LedgerRow, flags, ledger, repeats
 from ablate.report.inference.outcomes import outcomes
 from ablate.report.inference.sensitivity import Sensitivity, sensitivities
-from ablate.report.inference.story import Point, points, told_effects
+from ablate.report.inference.story import Point, points
 from ablate.report.inference.verdicts import Judge
 from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import BY_KEY, Column
@@ -34,8 +34,10 @@ from ablate.report.runs.settings import parse_where
 class Analysis:
     """What a set of runs says about one metric. Differences are in its unit.
 
-    `effects` are main effects, `interactions` two-way ones, each a family of its own for Holm's
-    correction, as are the `contrasts` with the baseline arm and the `counts`. `choices` are the
+    `effects` are main effects, `interactions` two-way ones, `simple` effects those of factors that
+    interact: one family for Holm's correction. The `contrasts` with the baseline arm are another,
+    as are the effects `within` levels that were asked for, and those of each kind of `failures`.
+    What is told first decides whether anything is shown at all. `choices` are the
     learning rates (or other values) chosen per arm, on seeds that nothing else here is made of.
     `points` are what is to be told, in order; `words.statements` makes sentences of them.
     """
@@ -52,7 +54,10 @@ class Analysis:
     contrasts: tuple[Contrast, ...]
     effects: tuple[Contrast, ...]
     interactions: tuple[Contrast, ...]
-    counts: tuple[Count, ...]
+    simple: tuple[Contrast, ...]
+    within: tuple[Contrast, ...]
+    asked_within: str
+    failures: tuple[StudyFailures, ...]
     sensitivities: tuple[Sensitivity, ...]
     choices: tuple[ChosenValue, ...]
     ledger: tuple[LedgerRow, ...]
@@ -75,14 +80,15 @@ def analyse(
     margin: float = MARGIN,
     choose_key: str | None = None,
     selection_seeds: Sequence[str] = (),
+    within: str | None = None,
 ) -> Analysis:
     """Analyse the runs that have a record; damaged ones are left to the table.
 
     `by` are the keys that make a group, by default all that differ (of those given, one that does
-    not differ makes none); `baseline` is a text such as
-    "pos=rope,norm=pre". With `choose_key` (say "lr") its best value is chosen for each arm on the
-    `selection_seeds`, and the rest is told of the other seeds alone. Raises UserError for a metric,
-    key, seed or baseline that is not there.
+    not differ makes none); `baseline` is a text such as "pos=rope,norm=pre", and so is `within`,
+    levels within which it is asked what the other factors do. With `choose_key` (say "lr") its best
+    value is chosen for each arm on the `selection_seeds`, and the rest is told of the other seeds
+    alone. Raises UserError for a metric, key, seed, level or baseline that is not there.
     """
     column = judged_column(metric)
     everything = kept = outcomes(runs, column)
@@ -93,28 +99,33 @@ def analyse(
         factors = [factor for factor in factors if factor != choose_key]
     keys = [key for key in by if key in factors] or factors
     groups = grouped(kept, keys)
-    base, reason = choose_baseline(groups, _conditions(baseline))
+    base, reason = choose_baseline(groups, _conditions("--baseline", baseline))
     judge = Judge(margin, column.better == "higher", column.unit)
     families = baselines(groups, base, keys) if base else []
-    pairs = [against_baseline(family, own, keys, factors) for own, family in families]
-    contrasts = judged([pair for family in pairs for pair in family], judge)
-    reference = reference_levels(kept, factors, base)
-    effects = judged(main_effects(kept, factors, reference), judge)
-    crossed = judged(interactions(kept, factors, reference), judge)
-    counts = counted(effects)
+    arm_pairs = [
+        pair for own, family in families for pair in against_baseline(family, own, keys, factors)
+    ]
+    comparisons = compared(
+        kept,
+        arm_pairs,
+        factors,
+        base,
+        judge,
+        by_groups=bool(by),
+        within=tuple((key, values[0]) for key, values in _conditions("--within", within).items()),
+    )
+    leading, crossed = comparisons.leading, () if by else comparisons.crossed
     sensitive = sensitivities(everything, every_factor)
     arms = [group.arm for group in groups]
     unequal = [
         *(f for _, own in families for f in flags(ledger(own, factors, choices), factors)),
         *repeats(groups),
     ]
-    alone, mixed = told_effects(effects)
-    # The arms themselves, where groups were asked for or one factor makes all the difference.
-    leading = contrasts if by or len({one.factors for one in alone}) < 2 else alone
     cautions = [
         *caveats.of_differences(leading, sensitive),
         *(flag for flag in unequal if flag.unfair),
-        *caveats.of_arms(arms, choices, mixed, column.key),
+        *caveats.of_arms(arms, choices, comparisons.mixed, column.key),
+        *caveats.of_sameness(groups, leading),
         *(flag for flag in unequal if not flag.unfair),
     ]
     return Analysis(
@@ -127,16 +138,19 @@ def analyse(
         arms=tuple(arms),
         baseline=base.arm.label if base else None,
         baseline_reason=reason,
-        contrasts=tuple(contrasts),
-        effects=tuple(effects),
-        interactions=tuple(crossed),
-        counts=tuple(counts),
+        contrasts=comparisons.arms,
+        effects=comparisons.main,
+        interactions=comparisons.crossed,
+        simple=comparisons.simple,
+        within=comparisons.within,
+        asked_within=(within or "").replace(",", " "),
+        failures=comparisons.failures,
         sensitivities=tuple(sensitive),
         choices=tuple(choices),
         ledger=tuple(ledger(groups, factors, choices)),
         flags=tuple(unequal),
         findings=tuple(findings(groups)),
-        points=tuple(points(leading, [] if by else crossed, counts, cautions)),
+        points=tuple(points(leading, crossed, comparisons.simple, comparisons.failures, cautions)),
     )
 
 
@@ -150,12 +164,12 @@ def judged_column(metric: str) -> Column:
     return BY_KEY[metric]
 
 
-def _conditions(baseline: str | None) -> dict[str, list[str]]:
+def _conditions(option: str, asked: str | None) -> dict[str, list[str]]:
     """Turn "pos=rope,norm=pre" into values by key."""
-    if not baseline:
+    if not asked:
         return {}
-    parts = baseline.split(",")
+    parts = asked.split(",")
     for part in parts:
         if not all(part.partition("=")):
-            raise UserError(f"--baseline {part}: expected KEY=VALUE[,KEY=VALUE], as in pos=rope")
+            raise UserError(f"{option} {part}: expected KEY=VALUE[,KEY=VALUE], as in pos=rope")
     return {key: values[:1] for key, values in parse_where(parts).items()}

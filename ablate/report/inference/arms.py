@@ -8,8 +8,8 @@ from typing import Any
 from ablate.config.catalogue import Catalogue
 from ablate.errors import UserError
 from ablate.judge.intervals import Interval, over_seeds
-from ablate.report.inference.contrasts import Pair
 from ablate.report.inference.outcomes import ABSENT, Outcome, cells, others
+from ablate.report.inference.pairs import Pair
 from ablate.report.runs.settings import matches, text
 from ablate.report.runs.tables import distinct, order
 
@@ -183,6 +183,7 @@ def against_baseline(
             against=baseline.arm.label,
             signs=(1, -1),
             sides=(cells(group.outcomes, rest), base),
+            cell_keys=tuple(rest),
         )
         for group in groups
         if group is not baseline

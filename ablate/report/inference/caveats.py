@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ablate.report.inference.arms import Arm, is_scale
+from ablate.report.inference.arms import Arm, Group, is_scale
 from ablate.report.inference.choosing import ChosenValue
 from ablate.report.inference.contrasts import Contrast
+from ablate.report.inference.identical import same_arms
 from ablate.report.inference.sensitivity import Sensitivity
 
 
@@ -99,6 +100,13 @@ class UndefinedFor:
 
 
 @dataclass(frozen=True)
+class ArmsAlike:
+    """Groups of arms of which every run is the same, number by number."""
+
+    groups: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class NoResult:
     """Runs without a result: (status, how many) in alphabetical order."""
 
@@ -107,7 +115,8 @@ class NoResult:
 
 Caveat = (
     FewSeeds | RateCosts | ScalesApart | LowestOfSeveral | NeverAlone | ChosenOn | ChosenAmong
-    | ChosenAtEnd | NoneToChoose | EqualRates | NotMeasured | UndefinedFor | NoResult
+    | ChosenAtEnd | NoneToChoose | EqualRates | NotMeasured | UndefinedFor
+    | ArmsAlike | NoResult
 )  # fmt: skip
 
 
@@ -121,6 +130,13 @@ def of_differences(
     if sensitivities:
         ordered = sorted(sensitivities, key=lambda sensitivity: sensitivity.value.mean or 0.0)
         yield RateCosts(ordered[0], ordered[-1] if len(ordered) > 1 else None)
+
+
+def of_sameness(groups: Sequence[Group], told: Sequence[Contrast]) -> Iterator[Caveat]:
+    """Yield which arms are the same run by run, where no verdict says so already."""
+    alike = same_arms({group.arm.label: group.outcomes for group in groups})
+    if alike and not any(contrast.verdict == "no effect" for contrast in told):
+        yield ArmsAlike(tuple(alike))
 
 
 def of_arms(

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from ablate.report.inference.outcomes import Cells, Matched, matched
-from ablate.report.inference.testing import Difference, difference, fisher, holm
-from ablate.report.inference.verdicts import Evidence, Judge, verdict
-
-Kind = Literal["arm", "main", "interaction"]
+from ablate.report.inference.failure_facts import FailureTest, PairFailures, StudyFailures
+from ablate.report.inference.failure_grids import none_learned
+from ablate.report.inference.identical import same_runs
+from ablate.report.inference.pairs import Conditions, Kind
+from ablate.report.inference.seeds import SeedsToDecide, seeds_to_decide
+from ablate.report.inference.simple_effects import Effect
+from ablate.report.inference.testing import LEVEL, Difference
+from ablate.report.inference.verdicts import BY_NAME, Evidence, Judge, verdict
 
 
 @dataclass(frozen=True)
@@ -16,9 +19,14 @@ class Contrast:
     """`name` less `against`, in the metric's unit; the sign is the metric's, not "better".
 
     For an interaction it is how much the first factor's difference grows with the second's, of
-    either sign: its verdicts "better" and "worse" read as that sign. `p_holm`, `p_diverged_holm`
-    and the verdict are over the contrasts of one kind, of which `family` have a test. The counts
-    are those of `Matched`, by side; `p_diverged` is over seeds, for runs of a seed share its luck.
+    either sign: its verdicts "better" and "worse" read as that sign. A simple effect is `within`
+    levels of other factors. A main effect that depends on factors (`depends`) is not judged.
+
+    `difference` has the plain 95 % interval; each p of Holm and the verdict are over its family, of
+    which `family` have a test, and `low` and `high` are the interval at the `level` that the
+    verdict was reached at. `only_alone`: the plain interval excludes 0 and this one does not.
+    The counts are those of `Matched`, by side; `divergence` is the test of those that diverged.
+    `to_decide` is how many seeds would settle what is undecided.
     """
 
     kind: Kind
@@ -27,10 +35,19 @@ class Contrast:
     against: str
     levels: tuple[str, ...]
     references: tuple[str, ...]
+    within: Conditions
     difference: Difference
     p_holm: float | None
+    p_margin_holm: float | None
+    p_equivalence_holm: float | None
     family: int
+    level: float | None
+    low: float | None
+    high: float | None
+    only_alone: bool
     verdict: str
+    depends: tuple[str, ...]
+    to_decide: SeedsToDecide | None
     seeds: tuple[Any, ...]
     cells: int
     shared: int
@@ -40,88 +57,83 @@ class Contrast:
     diverged: tuple[int, ...]
     stuck: tuple[int, ...]
     of: int
-    seeds_diverged: tuple[int, ...]
-    seeds_stuck: tuple[int, ...]
-    seeds_of: int
-    p_diverged: float | None
-    p_diverged_holm: float | None
+    divergence: PairFailures | None
     undefined: bool
 
 
-@dataclass(frozen=True)
-class Pair:
-    """What is compared, by name, before it is judged."""
-
-    kind: Kind
-    factors: tuple[str, ...]
-    levels: tuple[str, ...]
-    references: tuple[str, ...]
-    name: str
-    against: str
-    signs: tuple[int, ...]
-    sides: tuple[Cells, ...]
+Divergences = dict[tuple[str, str], PairFailures]
+"""What was asked of runs that diverged, by the names of both sides."""
 
 
-def judged(pairs: Sequence[Pair], judge: Judge) -> list[Contrast]:
-    """Return the contrasts of one family, with Holm's correction over all of them."""
-    matches = [matched(pair.signs, pair.sides) for pair in pairs]
-    tests = [difference(match.values, judge.margin) for match in matches]
-    counts = [_counts(match) for match in matches]
-    plain = holm([test.p for test in tests])
-    margins = holm([test.p_margin for test in tests])
-    equal = holm([test.p_equivalence for test in tests])
-    counted = holm(counts)
-    contrasts = []
-    for place, (pair, match, test) in enumerate(zip(pairs, matches, tests, strict=True)):
-        evidence = Evidence(
-            interaction=pair.kind == "interaction",
-            match=match,
-            test=test,
-            p=_or_1(plain[place]),
-            p_margin=_or_1(margins[place]),
-            p_equivalence=_or_1(equal[place]),
-            p_diverged=_or_1(counted[place]),
-            judge=judge,
-        )
-        contrasts.append(
-            Contrast(
-                kind=pair.kind,
-                factors=pair.factors,
-                name=pair.name,
-                against=pair.against,
-                levels=pair.levels,
-                references=pair.references,
-                difference=test,
-                p_holm=plain[place],
-                family=sum(test.p is not None for test in tests),
-                verdict=verdict(evidence),
-                seeds=tuple(match.seeds),
-                cells=match.cells,
-                shared=match.shared,
-                every=match.every,
-                left_out=match.left_out,
-                unpaired=match.unpaired,
-                diverged=tuple(match.diverged),
-                stuck=tuple(match.stuck),
-                of=match.of,
-                seeds_diverged=tuple(match.seeds_diverged),
-                seeds_stuck=tuple(match.seeds_stuck),
-                seeds_of=match.seeds_of,
-                p_diverged=counts[place],
-                p_diverged_holm=counted[place],
-                undefined=match.undefined,
-            )
-        )
-    return contrasts
+def divergences(failures: Sequence[StudyFailures]) -> Divergences:
+    """Return the tests of pairs that some runs diverged in."""
+    return {
+        (one.name, one.against): one
+        for of_ending in failures
+        if of_ending.ending == "diverged"
+        for one in (*of_ending.contrasts, *of_ending.levels)
+    }
+
+
+def contrast(effect: Effect, judge: Judge, diverging: Divergences) -> Contrast:
+    """Return an effect with its verdict."""
+    pair, match, told = effect.pair, effect.match, effect.told
+    divergence = None if effect.within else diverging.get((pair.name, pair.against))
+    evidence = Evidence(
+        interaction=pair.kind == "interaction",
+        match=match,
+        test=effect.difference,
+        p=_or_1(told.p_holm if told else None),
+        p_margin=_or_1(told.p_margin_holm if told else None),
+        p_equivalence=_or_1(told.p_equivalence_holm if told else None),
+        divergence=_test(divergence),
+        depends=bool(effect.depends),
+        unlearned=none_learned(pair.sides),
+        identical=not any(match.values) and same_runs(pair.sides),
+        judge=judge,
+    )
+    name = verdict(evidence)
+    level = told.level if told else None
+    is_open = BY_NAME[name].more_seeds
+    return Contrast(
+        kind=pair.kind,
+        factors=pair.factors,
+        name=pair.name,
+        against=pair.against,
+        levels=pair.levels,
+        references=pair.references,
+        within=effect.within,
+        difference=effect.difference,
+        p_holm=told.p_holm if told else None,
+        p_margin_holm=told.p_margin_holm if told else None,
+        p_equivalence_holm=told.p_equivalence_holm if told else None,
+        family=told.family if told else 0,
+        level=level,
+        low=told.low if told else None,
+        high=told.high if told else None,
+        only_alone=told is not None and told.only_alone,
+        verdict=name,
+        depends=effect.depends,
+        to_decide=seeds_to_decide(effect.difference, judge.margin, level or LEVEL)
+        if is_open
+        else None,
+        seeds=tuple(match.seeds),
+        cells=match.cells,
+        shared=match.shared,
+        every=match.every,
+        left_out=match.left_out,
+        unpaired=match.unpaired,
+        diverged=tuple(match.diverged),
+        stuck=tuple(match.stuck),
+        of=match.of,
+        divergence=divergence,
+        undefined=match.undefined,
+    )
 
 
 def _or_1(p: float | None) -> float:
     return 1.0 if p is None else p
 
 
-def _counts(match: Matched) -> float | None:
-    """Fisher's p of a difference between two sides in how many seeds diverged for the most part."""
-    if len(match.diverged) != 2 or not any(match.diverged):
-        return None
-    first, second = match.seeds_diverged
-    return fisher(first, match.seeds_of, second, match.seeds_of)
+def _test(divergence: PairFailures | None) -> FailureTest | None:
+    return divergence.test if divergence else None

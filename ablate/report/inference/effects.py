@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from ablate.report.inference.arms import Group, is_scale
-from ablate.report.inference.contrasts import Pair
 from ablate.report.inference.outcomes import ABSENT, Cells, Outcome, cells, others
+from ablate.report.inference.pairs import Pair
 from ablate.report.runs.tables import order
 
 
@@ -26,17 +26,22 @@ def reference_levels(
 
 
 def main_effects(
-    outcomes: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
+    outcomes: Sequence[Outcome],
+    factors: Sequence[str],
+    reference: dict[str, str],
+    *,
+    of: str | None = None,
 ) -> list[Pair]:
-    """Pair each level of each factor with its reference level, over all cells of the others.
+    """Pair each level of each factor, or of one, with its reference level over the others' cells.
 
     A task or a text has no effect: across them there is no common scale.
     """
     pairs = []
-    for factor in factors:
+    for factor in factors if of is None else [of]:
         if is_scale(factor):
             continue
-        by_level = _split(outcomes, [factor], others(factors, [factor]))
+        rest = others(factors, [factor])
+        by_level = _split(outcomes, [factor], rest)
         base = (reference[factor],)
         for level in by_level:
             if level != base and base in by_level:
@@ -50,6 +55,7 @@ def main_effects(
                         against=f"{factor}={base[0]}",
                         signs=(1, -1),
                         sides=(by_level[level], by_level[base]),
+                        cell_keys=tuple(rest),
                     )
                 )
     return pairs
@@ -58,12 +64,16 @@ def main_effects(
 def interactions(
     outcomes: Sequence[Outcome], factors: Sequence[str], reference: dict[str, str]
 ) -> list[Pair]:
-    """Pair levels of two factors: (ab - a₀b) - (ab₀ - a₀b₀), over all cells of the others."""
+    """Pair levels of two factors: (ab - a₀b) - (ab₀ - a₀b₀), over all cells of the others.
+
+    None with a task or a text: a change of a difference between them has no common scale.
+    """
     pairs = []
-    for one, two in combinations(factors, 2):
+    for one, two in combinations([factor for factor in factors if not is_scale(factor)], 2):
         if one.partition(".")[0] == two.partition(".")[0]:
             continue  # an option of a choice is defined within it
-        split = _split(outcomes, [one, two], others(factors, [one, two]))
+        rest = others(factors, [one, two])
+        split = _split(outcomes, [one, two], rest)
         first, second = reference[one], reference[two]
         for a, b in split:
             corners = [(a, b), (first, b), (a, second), (first, second)]
@@ -79,6 +89,7 @@ def interactions(
                     against=f"{one}={first} × {two}={second}",
                     signs=(1, -1, -1, 1),
                     sides=tuple(split[corner] for corner in corners),
+                    cell_keys=tuple(rest),
                 )
             )
     return pairs

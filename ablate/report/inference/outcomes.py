@@ -7,6 +7,7 @@ of a seed, and only then compared over seeds.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import Any, Literal
 
@@ -16,6 +17,8 @@ from ablate.report.runs.settings import Settings, differing, settings, text
 
 State = Literal["finished", "diverged", "missing"]
 Key = tuple[str, ...]
+Trace = tuple[float | None, ...]
+"""What a run came to, in a fixed order: its losses, gradients and what it does at length."""
 ABSENT = "–"
 
 
@@ -30,6 +33,8 @@ class Outcome:
     state: State
     value: float | None
     undefined: bool
+    trace: Trace | None = None
+    """None of a run that was not trained to its end."""
 
     @property
     def stuck(self) -> bool:
@@ -59,7 +64,17 @@ def _outcome(run: Run, row: Settings, keys: Sequence[str], column: Column) -> Ou
     number = value if state == "finished" and not isinstance(value, Missing) else None
     levels = {key: text(row[key]) if key in row else ABSENT for key in keys}
     undefined = value is Missing.UNDEFINED and state == "finished"
-    return Outcome(run, row, levels, row["seed"], state, number, undefined)
+    return Outcome(run, row, levels, row["seed"], state, number, undefined, _trace(run))
+
+
+def _trace(run: Run) -> Trace | None:
+    record = run.record
+    loss, gradients = record.loss, record.gradients
+    if record.status != "done" or loss.first is None or loss.final is None:
+        return None
+    losses = (loss.first, loss.final, loss.validation, loss.best)
+    norms = (gradients.parameters_first, gradients.parameters_mean, gradients.inputs_mean)
+    return (*losses, *chain(*norms, record.extrapolation.accuracy, record.extrapolation.nll))
 
 
 def cells(outcomes: Iterable[Outcome], rest: Sequence[str]) -> Cells:
@@ -89,8 +104,7 @@ class Matched:
     some side has. `left_out` counts the places (cell and seed) that ran on every side and are not
     in `values`, `unpaired` those that ran on some sides only. `diverged` and `stuck` count, by
     side, among the `of` places that ended on every side; `alone` counts those diverged where
-    another side did not. `seeds_diverged` and `seeds_stuck` count, by side, the `seeds_of` seeds of
-    those places in which more than half of them did.
+    another side did not.
     """
 
     seeds: list[Any]
@@ -104,9 +118,6 @@ class Matched:
     alone: list[int]
     stuck: list[int]
     of: int
-    seeds_diverged: list[int]
-    seeds_stuck: list[int]
-    seeds_of: int
     undefined: bool
 
 
@@ -125,7 +136,6 @@ def matched(signs: Sequence[int], sides: Sequence[Cells]) -> Matched:
     keys, seeds = without_holes({place for place, number in numbers.items() if number is not None})
     table = [[numbers[key, seed] for key in keys] for seed in seeds] if keys else []
     ended = {p: row for p, row in places.items() if not any(_any(s, "missing") for s in row)}
-    on = [seed for _, seed in ended]
     diverged = [[_any(side, "diverged") for side in row] for row in ended.values()]
     stuck = [[any(outcome.stuck for outcome in side) for side in row] for row in ended.values()]
     return Matched(
@@ -140,29 +150,12 @@ def matched(signs: Sequence[int], sides: Sequence[Cells]) -> Matched:
         alone=_sums([row for row in diverged if not all(row)], len(sides)),
         stuck=_sums(stuck, len(sides)),
         of=len(ended),
-        seeds_diverged=_most(on, diverged, len(sides)),
-        seeds_stuck=_most(on, stuck, len(sides)),
-        seeds_of=len(set(on)),
         undefined=any(o.undefined for row in places.values() for side in row for o in side),
     )
 
 
 def _sums(rows: Sequence[Sequence[bool]], width: int) -> list[int]:
     return [sum(row[place] for row in rows) for place in range(width)]
-
-
-def _most(seeds: Sequence[Any], rows: Sequence[Sequence[bool]], width: int) -> list[int]:
-    """Count, by side, the seeds in which more than half of the rows are true.
-
-    >>> _most([0, 0, 0, 1], [[True, False], [True, True], [False, False], [False, True]], 2)
-    [1, 1]
-    """
-    by_seed: dict[Any, list[Sequence[bool]]] = {}
-    for seed, row in zip(seeds, rows, strict=True):
-        by_seed.setdefault(seed, []).append(row)
-    return _sums(
-        [[2 * count > len(own) for count in _sums(own, width)] for own in by_seed.values()], width
-    )
 
 
 def _number(signs: Sequence[int], sides: Sequence[list[Outcome]]) -> float | None:

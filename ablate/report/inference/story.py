@@ -1,38 +1,20 @@
-"""What is told of the contrasts and counts, and in which order: what mattered comes first."""
+"""What is told of the contrasts and failures, and in which order: what mattered comes first."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ablate.report.inference.caveats import Caveat
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.inference.counts import Count
+from ablate.report.inference.failure_facts import ArmFailures, Ending, PairFailures, StudyFailures
 from ablate.report.inference.ledger import Flag
-from ablate.report.inference.testing import LEVEL
 from ablate.report.inference.verdicts import BY_NAME, KINDS, Said
 
 
 @dataclass(frozen=True)
-class Dependence:
-    """The factor that a main effect was shown to depend on, and the interaction that shows it."""
-
-    factor: str
-    interaction: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class SingleVerdict:
-    """A contrast that is told of alone. One that depends on factors is no more than an average."""
+    """A contrast that is told of alone."""
 
     contrast: Contrast
-    depends_on: tuple[Dependence, ...]
-
-
-@dataclass(frozen=True)
-class AverageAlone:
-    """A main effect that averages to no difference, and has mattered: it depends on factors."""
-
-    contrast: Contrast
-    depends_on: tuple[Dependence, ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +24,52 @@ class SharedVerdict:
     contrasts: tuple[Contrast, ...]
 
 
-Fact = SingleVerdict | AverageAlone | SharedVerdict | Count | Caveat | Flag
+@dataclass(frozen=True)
+class SimpleEffects:
+    """A main effect that depends on other factors, told by what it is within their levels.
+
+    The largest of `parts` come first.
+    """
+
+    average: Contrast
+    parts: tuple[Contrast, ...]
+
+
+@dataclass(frozen=True)
+class FailingArms:
+    """Arms that fail more, or less, often than the others, which failed in `others` of `of` runs.
+
+    All are of one direction.
+    """
+
+    ending: Ending
+    more: bool
+    arms: tuple[ArmFailures, ...]
+    others: int
+    of: int
+
+
+@dataclass(frozen=True)
+class FailingLevels:
+    """Levels shown to fail more, or less, than their reference; the most certain first."""
+
+    ending: Ending
+    tests: tuple[PairFailures, ...]
+
+
+@dataclass(frozen=True)
+class FailuresOpen:
+    """Failures of levels, or of arms, of which no difference was shown; all of one `verdict`."""
+
+    ending: Ending
+    verdict: str
+    tests: tuple[PairFailures, ...]
+
+
+Fact = (
+    SingleVerdict | SharedVerdict | SimpleEffects | FailingArms | FailingLevels | FailuresOpen
+    | Caveat | Flag
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,14 +80,11 @@ class Point:
     fact: Fact
 
 
-Depends = dict[tuple[str, str], dict[str, Dependence]]
-"""(Factor, level) → what its difference depends on, by the other factor."""
-
-
 def points(
     contrasts: Sequence[Contrast],
     crossed: Sequence[Contrast],
-    counts: Sequence[Count],
+    simple: Sequence[Contrast],
+    failures: Sequence[StudyFailures],
     caveats: Iterable[Caveat | Flag],
 ) -> list[Point]:
     """Return all points in order; `contrasts` are main effects, or arms against the baseline.
@@ -70,62 +94,41 @@ def points(
     """
     tested = [contrast for contrast in crossed if contrast.difference.p is not None]
     every = [
-        *_of_contrasts(contrasts, _depends(crossed)),
-        *_of_counts(counts, contrasts),
-        *_of_contrasts(tested, {}),
+        *(point for of_ending in failures for point in _of_failures(of_ending, contrasts)),
+        *_of_contrasts([one for one in contrasts if not (one.depends or _as_levels(one))]),
+        *_of_simple(contrasts, simple),
+        *_of_contrasts(tested),
         *(Point("caution", caveat) for caveat in caveats),
     ]
     return sorted(every, key=lambda point: KINDS.index(point.kind))
 
 
-def told_effects(effects: Sequence[Contrast]) -> tuple[list[Contrast], list[str]]:
-    """Return the effects to tell, and the factors that no two runs differ in alone."""
-    by_factor: dict[str, list[Contrast]] = {}
-    for effect in effects:
-        by_factor.setdefault(effect.factors[0], []).append(effect)
-    mixed = [factor for factor, own in by_factor.items() if not any(e.shared for e in own)]
-    return [effect for effect in effects if effect.factors[0] not in mixed], mixed
-
-
-def _depends(crossed: Sequence[Contrast]) -> Depends:
-    on: Depends = {}
-    for contrast in crossed:
-        if contrast.verdict in ("better", "worse"):
-            for place, other in ((0, 1), (1, 0)):
-                others = on.setdefault((contrast.factors[place], contrast.levels[place]), {})
-                factor = contrast.factors[other]
-                others[factor] = Dependence(factor, contrast.factors)
-    return on
-
-
-def _of_contrasts(contrasts: Sequence[Contrast], depends: Depends) -> Iterable[Point]:
+def _of_contrasts(contrasts: Sequence[Contrast]) -> Iterator[Point]:
     """Yield the points of contrasts of one kind, the largest differences first."""
     ordered = sorted(contrasts, key=_importance)
-    on = [_depends_on(contrast, depends) for contrast in ordered]
     families: dict[tuple[str, ...], list[Contrast]] = {}
-    for contrast, dependences in zip(ordered, on, strict=True):
-        if not dependences:
-            families.setdefault(_family(contrast), []).append(contrast)
-    for contrast, dependences in zip(ordered, on, strict=True):
+    for contrast in ordered:
+        families.setdefault(_family(contrast), []).append(contrast)
+    for contrast in ordered:
         rule = BY_NAME[contrast.verdict]
-        alike = families.get(_family(contrast), [])
-        if dependences and rule.none_on_average:
-            yield Point("mattered", AverageAlone(contrast, dependences))
-        elif dependences or not rule.shared or len(alike) == 1:
-            yield Point(rule.said, SingleVerdict(contrast, dependences))
+        alike = families[_family(contrast)]
+        if not rule.shared or len(alike) == 1:
+            yield Point(rule.said, SingleVerdict(contrast))
         elif contrast is alike[0]:
             yield Point(rule.said, SharedVerdict(tuple(alike)))
 
 
+def _as_levels(contrast: Contrast) -> bool:
+    """Whether a contrast is told among the levels that fail more than others."""
+    return contrast.kind == "main" and contrast.verdict.startswith("diverges")
+
+
 def _importance(contrast: Contrast) -> tuple[bool, float]:
-    counts = contrast.verdict in ("diverges more", "diverges less")
-    return (not counts, -abs(contrast.difference.mean or 0.0))
+    return (not contrast.verdict.startswith("diverges"), _size(contrast))
 
 
-def _depends_on(contrast: Contrast, depends: Depends) -> tuple[Dependence, ...]:
-    if contrast.kind != "main":
-        return ()
-    return tuple(depends.get((contrast.factors[0], contrast.levels[0]), {}).values())
+def _size(contrast: Contrast) -> float:
+    return -abs(contrast.difference.mean or 0.0)
 
 
 def _family(contrast: Contrast) -> tuple[str, ...]:
@@ -135,25 +138,52 @@ def _family(contrast: Contrast) -> tuple[str, ...]:
     return (contrast.verdict, contrast.against, *contrast.factors)
 
 
-def _of_counts(counts: Iterable[Count], contrasts: Sequence[Contrast]) -> Iterable[Point]:
-    """Yield how many runs diverged or got stuck, where no contrast says so already."""
-    said = {
-        (contrast.name, contrast.against)
-        for contrast in contrasts
-        if any(contrast.diverged) and _alone(contrast, contrasts)
+def _of_simple(contrasts: Sequence[Contrast], simple: Sequence[Contrast]) -> Iterator[Point]:
+    """Yield each effect that depends on others, by its parts, the largest first."""
+    told = []
+    for average in contrasts:
+        if average.depends:
+            names = (average.name, average.against)
+            parts = [one for one in simple if (one.name, one.against) == names]
+            told.append(SimpleEffects(average, tuple(sorted(parts, key=_size))))
+    for fact in sorted(told, key=lambda fact: min(map(_size, fact.parts), default=0.0)):
+        mattered = any(BY_NAME[one.verdict].said == "mattered" for one in fact.parts)
+        yield Point("mattered" if mattered else "undecided", fact)
+
+
+def _of_failures(failures: StudyFailures, contrasts: Sequence[Contrast]) -> Iterator[Point]:
+    """Yield which arms and levels fail, where no contrast that is told says so already."""
+    told = {
+        (one.name, one.against)
+        for one in contrasts
+        if failures.ending == "diverged" and any(one.diverged) and _alone(one, contrasts)
     }
-    ordered = [
-        count
-        for count in sorted(counts, key=lambda count: (count.p, -abs(count.count - count.other)))
-        if count.ending != "diverged" or (count.name, count.against) not in said
-    ]
-    yield from (Point("mattered", count) for count in ordered if count.p_holm <= LEVEL)
-    for count in ordered:
-        if count.p_holm > LEVEL and count.count != count.other:
-            yield Point("undecided", count)
+    asked = failures.levels or failures.contrasts
+    left = [one for one in asked if (one.name, one.against) not in told]
+    shown = [one for one in left if one.test.shown]
+    by_level = {one.name for one in asked if one.test.shown}
+    decided = [arm for arm in failures.arms if arm.decided and arm.arm not in by_level]
+    for more in (True, False):
+        arms = [arm for arm in decided if (arm.failed > arm.expected) == more]
+        rest = [arm for arm in failures.arms if arm not in arms]
+        if arms:
+            others, of = sum(arm.failed for arm in rest), sum(arm.of for arm in rest)
+            fact = FailingArms(failures.ending, more, tuple(arms), others, of)
+            yield Point("mattered", fact)
+    if shown:
+        ordered = sorted(shown, key=lambda one: (one.test.p, -abs(one.test.change)))
+        yield Point("mattered", FailingLevels(failures.ending, tuple(ordered)))
+    still_open: dict[str, list[PairFailures]] = {}
+    for one in left:
+        if not one.test.shown and any(count.change for count in one.test.cells):
+            still_open.setdefault(one.test.verdict, []).append(one)
+    for verdict, tests in still_open.items():
+        yield Point("undecided", FailuresOpen(failures.ending, verdict, tuple(tests)))
 
 
 def _alone(contrast: Contrast, contrasts: Sequence[Contrast]) -> bool:
-    """Whether a contrast is told of alone."""
+    """Whether a contrast is told of alone, with what diverged."""
+    if _as_levels(contrast) or contrast.depends:
+        return False
     alike = sum(_family(other) == _family(contrast) for other in contrasts)
     return not BY_NAME[contrast.verdict].shared or alike == 1

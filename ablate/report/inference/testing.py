@@ -1,7 +1,7 @@
-"""Tests on paired differences and on counts. Pure functions, standard library only.
+"""Tests on paired differences. Pure functions, standard library only.
 
 The rules: 95 % t-intervals (two one-sided bounds at 97.5 %), a margin stated beforehand, two
-one-sided tests for equivalence, Holm's adjustment over a family, Fisher's exact test for counts.
+one-sided tests for equivalence, Holm's adjustment over a family.
 Every p here is two-sided, so that 0.05 is the same level everywhere.
 """
 
@@ -14,8 +14,6 @@ from ablate.judge.intervals import t_quantile, t_within
 
 LEVEL = 0.05
 SAME = 1e-9  # a spread below this share of the mean is rounding
-MOST_SEEDS = 200
-FEWEST = 4  # seeds a side; with 3 a side Fisher's p is 0.1 even where all differ
 
 
 @dataclass(frozen=True)
@@ -76,24 +74,6 @@ def _two_sided(distance: float, error: float, freedom: int) -> float:
     return max(0.0, 1 - t_within(distance / error, freedom))
 
 
-def seeds_needed(measured: Difference, margin: float) -> int | None:
-    """Return how many seeds bring the interval's half-width to the margin, were the spread as here.
-
-    None if there is no interval, or if more than 200 seeds are needed.
-
-    >>> seeds_needed(difference([0.01, 0.05, -0.03], 0.02), 0.02)
-    18
-    """
-    if measured.low is None or measured.high is None:
-        return None
-    half = (measured.high - measured.low) / 2
-    deviation = half / t_quantile(measured.n - 1) * math.sqrt(measured.n)
-    numbers = range(measured.n, MOST_SEEDS + 1)
-    return next(
-        (n for n in numbers if t_quantile(n - 1) * deviation <= margin * math.sqrt(n)), None
-    )
-
-
 def holm(values: Sequence[float | None]) -> list[float | None]:
     """Return p values adjusted for their number (Holm 1979); None stands for "no test" and stays.
 
@@ -107,20 +87,3 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
         highest = max(highest, min(1.0, p * (len(by_size) - rank)))
         adjusted[place] = highest
     return adjusted
-
-
-def fisher(count: int, of: int, other: int, of_other: int) -> float:
-    """Return the two-sided p of Fisher's exact test that count/of and other/of_other are one share.
-
-    It is the probability of all tables with the same margins that are no likelier than this one.
-
-    >>> round(fisher(5, 5, 0, 5), 5), fisher(2, 5, 2, 5)
-    (0.00794, 1.0)
-    """
-    total, both = of + of_other, count + other
-    tables = [
-        math.comb(of, k) * math.comb(of_other, both - k)
-        for k in range(max(0, both - of_other), min(of, both) + 1)
-    ]
-    this_table = math.comb(of, count) * math.comb(of_other, other)
-    return sum(ways for ways in tables if ways <= this_table) / math.comb(total, both)

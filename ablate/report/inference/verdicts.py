@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from ablate.report.inference.failure_facts import FailureTest, FailureVerdict
 from ablate.report.inference.outcomes import Matched
 from ablate.report.inference.testing import LEVEL, Difference
 
@@ -27,7 +28,12 @@ class Judge:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a verdict rests on. Each p is after Holm's correction, 1 where there is no test."""
+    """What a verdict rests on. Each p is after Holm's correction, 1 where there is no test.
+
+    `divergence` is the test of how many runs diverged, `unlearned` tells that in every cell most
+    runs of both sides are stuck, `identical` that all runs are the same on both sides, number by
+    number, `depends` that the effect was shown to depend on another factor.
+    """
 
     interaction: bool
     match: Matched
@@ -35,7 +41,10 @@ class Evidence:
     p: float
     p_margin: float
     p_equivalence: float
-    p_diverged: float
+    divergence: FailureTest | None
+    depends: bool
+    unlearned: bool
+    identical: bool
     judge: Judge
 
     @property
@@ -70,25 +79,19 @@ class Evidence:
 class VerdictRule:
     """A verdict: under which heading it is told, and when it applies if none before it does.
 
-    Levels that share a `shared` verdict are told of together. A `none_on_average` verdict denies a
-    difference, which an effect that depends on another factor has all the same.
+    Levels that share a `shared` verdict are told of together. Where `more_seeds` could tell more,
+    it is said how many.
     """
 
     name: str
     said: Said
     applies: Callable[[Evidence], bool]
     shared: bool = False
-    none_on_average: bool = False
+    more_seeds: bool = False
 
 
-def _diverges_more(seen: Evidence) -> bool:
-    first, second, *_ = seen.match.seeds_diverged
-    return seen.p_diverged <= LEVEL and first > second
-
-
-def _neither_learned(seen: Evidence) -> bool:
-    match = seen.match
-    return seen.has_mean and match.of > 0 and 2 * min(match.stuck) > match.of
+def _diverges(how: FailureVerdict) -> Callable[[Evidence], bool]:
+    return lambda seen: seen.divergence is not None and seen.divergence.verdict == how
 
 
 def _no_spread(seen: Evidence) -> bool:
@@ -107,15 +110,20 @@ def _beyond_margin(seen: Evidence, first_is_better: bool) -> bool:
 
 
 RULES = (
-    VerdictRule("diverges more", "mattered", _diverges_more),
-    VerdictRule("diverges less", "mattered", lambda seen: seen.p_diverged <= LEVEL),
+    VerdictRule("no effect", "no difference", lambda seen: seen.identical, shared=True),
+    VerdictRule("diverges more", "mattered", _diverges("fails more")),
+    VerdictRule("diverges less", "mattered", _diverges("fails less")),
+    VerdictRule("diverges by cell", "mattered", _diverges("both")),
+    VerdictRule("depends", "mattered", lambda seen: seen.depends),
     VerdictRule(
         "nothing to compare",
         "undecided",
         lambda seen: not seen.has_mean and not any(seen.match.diverged),
         shared=True,
     ),
-    VerdictRule("neither learned", "undecided", _neither_learned, shared=True),
+    VerdictRule(
+        "neither learned", "undecided", lambda seen: seen.has_mean and seen.unlearned, shared=True
+    ),
     VerdictRule(
         "too few seeds",
         "undecided",
@@ -129,16 +137,14 @@ RULES = (
         "no difference",
         lambda seen: seen.p_equivalence <= LEVEL and seen.survivors_may_say(None),
         shared=True,
-        none_on_average=True,
     ),
     VerdictRule(
         "undecided",  # there is a difference, and whether it exceeds the margin is open
         "undecided",
         lambda seen: not seen.has_mean or min(seen.p, seen.p_margin, seen.p_equivalence) <= LEVEL,
+        more_seeds=True,
     ),
-    VerdictRule(
-        "not distinguishable", "undecided", lambda _: True, shared=True, none_on_average=True
-    ),
+    VerdictRule("not distinguishable", "undecided", lambda _: True, shared=True, more_seeds=True),
 )
 BY_NAME = {rule.name: rule for rule in RULES}
 

@@ -9,6 +9,7 @@ from ablate.report.figures.view import view_of
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.findings import ArmFinding, over_arms
 from ablate.report.page.commands import config_folders, overrides, sweeps
+from ablate.report.page.counts import failures
 from ablate.report.page.differences import differences, tests
 from ablate.report.page.fairness import ledger
 from ablate.report.page.grid import Grid, menus
@@ -124,7 +125,7 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
         ],
         results=results(table),
         notes=[*legend(table), *notes(table)] if table.rows else [],
-        differences=[*differences(analysis), *tests(analysis)],
+        differences=[*differences(analysis), *failures(analysis), *tests(analysis)],
         diagnoses=diagnoses(analysis.findings),
         flags=[Notice(caution(flag), flag.unfair) for flag in analysis.flags],
         ledger=ledger(analysis),

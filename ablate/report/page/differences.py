@@ -1,4 +1,4 @@
-"""The page's tables of differences, of counts, and of what was chosen."""
+"""The page's tables of differences, and of what was chosen."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,10 @@ from ablate.report.words.cells import NONE
 from ablate.report.words.interactions import INTERACT, verdict_text
 from ablate.report.words.numbers import decimals, p_decimals
 from ablate.report.words.premises import against, baseline_reason, direction
+from ablate.report.words.simple import within_text
 from ablate.shell.clean import clean
+
+ALIKE = ("against", "within", "diverged")
 
 
 def differences(analysis: Analysis) -> list[Grid]:
@@ -37,6 +40,18 @@ def differences(analysis: Analysis) -> list[Grid]:
             analysis.interactions,
             "By how much one difference changes with the level of another factor.",
         ),
+        (
+            "simple-effects",
+            "Simple effects",
+            analysis.simple,
+            "A level against the reference level within levels of the factors it depends on.",
+        ),
+        (
+            "within",
+            f"Within {clean(analysis.asked_within)}",
+            analysis.within,
+            "What each other factor does within the levels that were asked for.",
+        ),
     ]
     return [
         _contrasts(Grid(name, title, caption, _contrast_heads(unit), []), contrasts)
@@ -51,7 +66,7 @@ def _contrasts(empty: Grid, contrasts: Sequence[Contrast]) -> Grid:
     kept = [
         place
         for place, head in enumerate(empty.heads)
-        if head.name not in ("against", "diverged") or len({row[place].text for row in rows}) > 1
+        if head.name not in ALIKE or len({row[place].text for row in rows}) > 1
     ]
     heads = [empty.heads[place] for place in kept]
     return replace(empty, heads=heads, rows=[[row[place] for place in kept] for row in rows])
@@ -62,9 +77,11 @@ def _contrast_heads(unit: str) -> list[Head]:
     return [
         Head("what"),
         Head("against"),
+        Head("within", "levels of other factors"),
         Head(f"difference{of}", "mean over seeds of the paired differences", number=True),
-        Head("95 % interval", "t-interval over seeds", number=True),
-        Head("p (Holm)", "two-sided p of no difference, corrected over this table", number=True),
+        Head("95 % interval", "t-interval over seeds, of this difference alone", number=True),
+        Head("corrected", "interval as strict as the verdict, by Holm", number=True),
+        Head("p (Holm)", "two-sided p of no difference, over its family", number=True),
         Head("verdict", "at the stated margin; see the notes", menu=True),
         Head("seeds", "that both sides have", number=True),
         Head("diverged", "of the paired runs, on either side"),
@@ -73,52 +90,37 @@ def _contrast_heads(unit: str) -> list[Head]:
 
 def _contrast(contrast: Contrast) -> list[GridCell]:
     test, verdict = contrast.difference, verdict_text(contrast)
-    interval = GridCell(NONE)
-    if test.low is not None and test.high is not None:
-        interval = GridCell(f"{decimals(test.low)} to {decimals(test.high)}", test.low)
     sides = " : ".join(map(str, contrast.diverged))
     p = contrast.p_holm
     return [
         GridCell(clean(contrast.name)),
         GridCell(clean(contrast.against)),
+        GridCell(clean(within_text([contrast])) if contrast.within else NONE),
         GridCell(NONE) if test.mean is None else GridCell(decimals(test.mean), test.mean),
-        interval,
+        _interval(test.low, test.high),
+        _interval(contrast.low, contrast.high),
         GridCell(NONE) if p is None else GridCell(p_decimals(p), p),
-        GridCell(verdict, kind="mattered" if verdict == INTERACT else verdict),
+        GridCell(verdict, kind=_kind(contrast)),
         GridCell(str(test.n), test.n),
         GridCell(f"{sides} of {contrast.of}" if any(contrast.diverged) else NONE),
     ]
 
 
+def _interval(low: float | None, high: float | None) -> GridCell:
+    if low is None or high is None:
+        return GridCell(NONE)
+    return GridCell(f"{decimals(low)} to {decimals(high)}", low)
+
+
+def _kind(contrast: Contrast) -> str:
+    """What a verdict is coloured by."""
+    matters = contrast.verdict == "depends" or verdict_text(contrast) == INTERACT
+    return "mattered" if matters else contrast.verdict
+
+
 def tests(analysis: Analysis) -> list[Grid]:
-    """Counts of runs that ended badly, learning rates that were chosen, and sensitivities."""
+    """Learning rates that were chosen, and sensitivities."""
     grids = [
-        Grid(
-            "counts",
-            "Runs that diverged or got stuck",
-            "Runs of the cells and seeds that both have. Runs of a seed share its luck, so Fisher's"
-            " exact test is over seeds, each counted by what more than half of its runs did;"
-            " Holm's correction over this table.",
-            [
-                *(Head("what", menu=True), Head("level"), Head("against")),
-                *(Head("runs", number=True), Head("seeds", number=True)),
-                Head("p (Holm)", number=True),
-            ],
-            [
-                [
-                    GridCell(one.ending, kind=one.ending),
-                    GridCell(clean(one.name)),
-                    GridCell(clean(one.against)),
-                    GridCell(f"{one.count} against {one.other}, of {one.of} each", one.count),
-                    GridCell(
-                        f"{one.in_seeds} against {one.other_seeds}, of {one.seeds} each",
-                        one.in_seeds,
-                    ),
-                    GridCell(p_decimals(one.p_holm), one.p_holm),
-                ]
-                for one in analysis.counts
-            ],
-        ),
         Grid(
             "chosen",
             "What was chosen for each arm",

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from ablate.report.runs.tables import Table
-from ablate.report.text.layout import lay_out, strips, wrapped
+from ablate.report.text.layout import Strip, draw, lay_out, strips, wrapped
 from ablate.report.words.heading import heading
 from ablate.report.words.legend import legend, notes
 from ablate.report.words.sections import Section
@@ -31,8 +32,23 @@ def as_table(table: Table, width: int | None, sections: Sequence[Section] = ()) 
 
 def _section(section: Section, width: int | None) -> Text:
     lines = (f"- {line.text}" if line.is_item else line.text for line in section.lines)
-    body = _folded(lines, width, "not bold")
-    return Text(f"{section.title}\n", "bold") + body
+    parts = [_folded(lines, width, "not bold")] if section.lines else []
+    parts += [_columns(section.rows, width)] if section.rows else []
+    return Text(f"{section.title}\n", "bold") + Text("\n").join(parts)
+
+
+def _columns(rows: Sequence[Sequence[str]], width: int | None) -> Text:
+    """Draw rows in columns under their heads; too wide for them, each on lines of its own."""
+    columns = [
+        Strip("", [head], [[row[place]] for row in rows[1:]]) for place, head in enumerate(rows[0])
+    ]
+    text = draw(columns, stacked=False)
+    if width is None or max(map(cell_len, text.plain.splitlines())) <= width:
+        return text
+    pairs = (zip(rows[0], row, strict=True) for row in rows[1:])
+    return _folded(
+        ("; ".join(f"{head} {value}" for head, value in row) for row in pairs), width, "not bold"
+    )
 
 
 def _named(listed: Sequence[tuple[str, str]]) -> list[str]:
@@ -72,6 +88,10 @@ def _listed(section: Section) -> list[str]:
             lines.append("")
         lines.append(f"- {_escaped(line.text)}" if line.is_item else _escaped(line.text))
         in_list = line.is_item
+    if section.rows:
+        heads, *rows = section.rows
+        lines += ["", _bar(map(_escaped, heads)), _bar(":--" for _ in heads)]
+        lines += [_bar(map(_escaped, row)) for row in rows]
     return lines
 
 

@@ -1,9 +1,11 @@
 """What a contrast rests on, in words: its pairs, its correction, and what more seeds would show."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.inference.testing import seeds_needed
-from ablate.report.inference.verdicts import Judge
-from ablate.report.words.numbers import count_of
+from ablate.report.inference.seeds import MOST
+from ablate.report.words.numbers import count_of, spread
 
 
 def basis(contrast: Contrast) -> str:
@@ -24,14 +26,38 @@ def basis(contrast: Contrast) -> str:
 
 
 def holm_text(contrast: Contrast) -> str:
-    """Say that an interval is clear, and the verdict is not."""
-    return f"clear alone, not after the correction for {contrast.family} comparisons (Holm)"
+    """Say that a 95 % interval is clear, and the verdict is not."""
+    low, high = contrast.difference.low or 0.0, contrast.difference.high or 0.0
+    return (
+        f"clear alone at 95 % {spread(low, high)}, not after the correction for {contrast.family}"
+        " comparisons (Holm)"
+    )
 
 
-def outlook(contrast: Contrast, judge: Judge) -> str:
-    """Say how many seeds would tell differences of the margin's size; two tell no spread."""
-    seeds = contrast.difference.n
-    needed = seeds_needed(contrast.difference, judge.margin) if seeds >= 3 else None
-    if needed is None or needed <= seeds:
+def outlook(contrast: Contrast) -> str:
+    """Say how many seeds would decide what is undecided, and how to add them."""
+    answer = contrast.to_decide
+    match answer.word if answer else "unknown":
+        case "decides":
+            total = answer.total if answer and answer.total else 0
+            return f"; about {total} seeds would decide it{_adding(contrast.seeds, total)}"
+        case "on the margin":
+            return "; on the margin: no number of seeds will decide it"
+        case "too many":
+            return f"; more than {MOST} seeds would be needed to decide it"
+        case _:
+            return ""
+
+
+def _adding(seeds: Sequence[Any], total: int) -> str:
+    """The override that makes so many seeds in all; those that are there are not run again.
+
+    >>> _adding((0, 1, 2), 8), _adding((3, 5), 4), _adding(("a",), 4)
+    (' (add seed=0..7)', ' (add seed=6..7)', '')
+    """
+    if not seeds or not all(isinstance(seed, int) for seed in seeds):
         return ""
-    return f"; at this spread {needed} seeds would narrow it to ±{judge.margin:g}"
+    first, last = min(seeds), max(seeds)
+    if last - first + 1 == len(seeds):
+        return f" (add seed={first}..{first + total - 1})"
+    return f" (add seed={last + 1}..{last + total - len(seeds)})"

@@ -4,6 +4,7 @@ from functools import singledispatch
 
 from ablate.judge.intervals import Interval
 from ablate.report.inference.caveats import (
+    ArmsAlike,
     ChosenAmong,
     ChosenAtEnd,
     ChosenOn,
@@ -117,6 +118,12 @@ def _not_measured(fact: NotMeasured) -> str:
 @caution.register
 def _undefined_for(fact: UndefinedFor) -> str:
     return f"{fact.metric} is undefined for {some(fact.arms)}"
+
+
+@caution.register
+def _arms_alike(fact: ArmsAlike) -> str:
+    groups = some([" = ".join(group) for group in fact.groups], 2)
+    return f"the settings that these arms differ in had no effect, all runs are the same: {groups}"
 
 
 @caution.register

@@ -7,8 +7,8 @@ from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.story import SingleVerdict
 from ablate.report.inference.verdicts import Judge
 from ablate.report.words.basis import basis, holm_text, outlook
-from ablate.report.words.endings import diverged, survivors
-from ablate.report.words.interactions import factors_of, interaction
+from ablate.report.words.failed_runs import counts, diverged, survivors
+from ablate.report.words.interactions import interaction
 from ablate.report.words.numbers import amount, count_of, spread
 from ablate.report.words.sentence import Sentence
 
@@ -61,21 +61,17 @@ class Measure:
 
 def comparison(fact: SingleVerdict, judge: Judge) -> Sentence:
     """Say a contrast: "norm=post is worse than norm=pre by 0.420 nats [0.350, 0.490]: ..."."""
-    sentence = _alone(fact.contrast, judge)
-    if not fact.depends_on:
-        return sentence
-    average = f"an average, for it depends on {factors_of(fact.depends_on)}"
-    if not sentence.evidence:
-        return replace(sentence, joint="; ", evidence=average)
-    return replace(sentence, evidence=f"{sentence.evidence}; {average}")
-
-
-def _alone(contrast: Contrast, judge: Judge) -> Sentence:
-    mean, low, high = contrast.difference.mean, contrast.difference.low, contrast.difference.high
+    contrast = fact.contrast
+    mean, low, high = contrast.difference.mean, contrast.low, contrast.high
     names = f"{contrast.name} and {contrast.against}"
-    if contrast.verdict in ("diverges more", "diverges less"):
-        claim = f"{contrast.name} {contrast.verdict} than {contrast.against}"
-        return Sentence(claim, evidence=diverged(contrast))
+    if contrast.verdict == "no effect":
+        pairs = count_of(contrast.cells * contrast.difference.n, "pair")
+        same = f"in all {pairs} both runs are the same, number by number"
+        return Sentence(f"{names}: the setting had no effect here", evidence=same)
+    if contrast.divergence is not None and contrast.divergence.test.shown:
+        how = contrast.verdict.replace("by cell", "in other cells")
+        claim = f"{contrast.name} {how} than {contrast.against}"
+        return Sentence(claim, evidence=counts(contrast.divergence))
     if mean is None and any(contrast.diverged):
         claim = f"{contrast.name} against {contrast.against}: {diverged(contrast)}"
         return Sentence(claim, joint="; ", evidence="no pair finished")
@@ -138,19 +134,18 @@ def _undecided(measure: Measure) -> Sentence:
             joint="; ",
             evidence=measure.basis,
         )
-    more = f"; {holm_text(contrast)}" if clear else outlook(contrast, measure.judge)
     return Sentence(
         f"{contrast.name} is {measure.direction} than {contrast.against} {measure.size}",
         spread(*measure.ends),
         f", whether by more than {margin:g} is undecided",
-        evidence=f"{measure.basis}{more}",
+        evidence=f"{measure.basis}{outlook(contrast)}",
     )
 
 
 def _not_distinguishable(measure: Measure) -> Sentence:
     contrast = measure.contrast
-    clear = measure.ends[0] > 0
-    more = f"; {holm_text(contrast)}" if clear else outlook(contrast, measure.judge)
+    more = f"; {holm_text(contrast)}" if contrast.only_alone else ""
+    more += outlook(contrast)
     general = _general(measure)
     return replace(general, evidence=f"{general.evidence}{more}")
 

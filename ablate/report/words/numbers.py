@@ -92,3 +92,12 @@ def enumerated(names: Iterable[str], most: int = 6) -> str:
     """
     names = list(names)
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def together(names: Sequence[str]) -> str:
+    """Return names as a list that ends with "and".
+
+    >>> together(["a"]), together(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,7 +1,7 @@
 """What is asked of the runs, and what the verdicts rest on: baseline, margin, families."""
 
 from ablate.report.inference.analysis import Analysis
-from ablate.report.words.numbers import count_of
+from ablate.report.words.numbers import count_of, together
 from ablate.shell.clean import clean
 
 
@@ -32,18 +32,29 @@ def direction(analysis: Analysis) -> str:
 
 def terms(analysis: Analysis) -> str:
     """Say what the verdicts rest on."""
-    families = [
-        (len(analysis.effects), "main effect"),
-        (len(analysis.interactions), "interaction"),
-        (len(analysis.contrasts), "comparison"),
-    ]
-    counts = ", ".join(count_of(number, noun) for number, noun in families if number)
     return clean(
         f"{analysis.metric}, {direction(analysis)}, against {analysis.baseline}"
-        f" ({baseline_reason(analysis)}); differences are paired by seed, with 95 % intervals;"
-        f" verdicts need more than {analysis.margin:g} {analysis.unit} and hold at 5 % within each"
-        f" family (Holm): {counts}"
+        f" ({baseline_reason(analysis)}); differences are paired by seed; verdicts need more than"
+        f" {analysis.margin:g} {analysis.unit} and hold at 5 % within each family (Holm), as strict"
+        f" as the intervals beside them: {'; '.join(families(analysis))}"
     )
+
+
+def families(analysis: Analysis) -> list[str]:
+    """Name what is corrected together, with the number of tests in each family."""
+    kinds = (
+        (sum(not one.depends for one in analysis.effects), "main effect"),
+        (len(analysis.interactions), "interaction"),
+        (len(analysis.simple), "simple effect"),
+    )
+    parts = [count_of(number, noun) for number, noun in kinds if number]
+    failed = sum(len(one.levels) for one in analysis.failures)
+    return [
+        *([together(parts) + (" together" if len(parts) > 1 else "")] if parts else []),
+        *([count_of(len(analysis.contrasts), "comparison")] if analysis.contrasts else []),
+        *([count_of(failed, "count") + " of failures"] if failed else []),
+        *([f"{count_of(len(analysis.within), 'effect')} asked for"] if analysis.within else []),
+    ]
 
 
 def question(analysis: Analysis) -> str:
@@ -53,9 +64,8 @@ def question(analysis: Analysis) -> str:
         return "One configuration: there is nothing to compare it with yet."
     if not factors:
         return "Arms of different names whose settings do not differ."
-    named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
     verb = "does" if len(factors) == 1 else "do"
     return (
-        f"How much {verb} {named} matter to the {analysis.meaning}?"
+        f"How much {verb} {together(factors)} matter to the {analysis.meaning}?"
         f" Differences below {analysis.margin:g} {analysis.unit} count as none."
     )

@@ -1,7 +1,7 @@
 """The analysis as sections: what it says, above a table; below it the diagnosis and the ledger."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ablate.record.study_note import LeftOut
 from ablate.report.inference.analysis import Analysis
@@ -9,13 +9,15 @@ from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.findings import ArmFinding, over_arms
 from ablate.report.inference.ledger import LedgerRow
 from ablate.report.inference.ledger_fields import BY_FIELD, FIELDS, LedgerField
-from ablate.report.inference.verdicts import KINDS, Said
+from ablate.report.inference.verdicts import BY_NAME, KINDS, Said
 from ablate.report.runs.settings import text
 from ablate.report.words.cautions import caution
 from ablate.report.words.cells import NONE
+from ablate.report.words.interactions import verdict_text
 from ablate.report.words.ledger_text import line_value, lr_choice
 from ablate.report.words.numbers import amount, count_of, first_of, p_text, spread
 from ablate.report.words.premises import terms
+from ablate.report.words.simple import within_text
 from ablate.report.words.statements import statements
 from ablate.report.words.troubles import left_out
 from ablate.shell.clean import clean
@@ -28,6 +30,7 @@ HEADINGS: dict[Said, str] = {
 }
 MOST: dict[Said, int] = {"mattered": 5, "no difference": 3, "undecided": 4, "caution": 6}
 COMPARED = 30  # in the terminal
+SIMPLE = 24
 FINDINGS = 6  # in the terminal; every arm's are in json and on the page
 
 
@@ -41,11 +44,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """A title and lines. One that `leads` stands above the table."""
+    """A title, lines and a table (`rows`, the heads first). One that `leads` stands at the top."""
 
     title: str
     lines: list[Line]
     leads: bool = False
+    rows: list[list[str]] = field(default_factory=list)
 
 
 def sections(
@@ -63,6 +67,11 @@ def sections(
     if len(analysis.arms) > 1:
         lines = [Line(terms(analysis)), *_statements(analysis)]
         parts.append(Section("What it says", lines, leads=True))
+    if analysis.within:
+        parts.append(_effects_within(analysis))
+    if analysis.simple:
+        lines, rows = _simple(analysis.simple, analysis.unit)
+        parts.append(Section("Simple effects", lines, rows=rows))
     if arm_by_arm and len(analysis.factors) > 1 and analysis.contrasts:
         parts.append(Section("Arm by arm against the baseline", _arm_by_arm(analysis)))
     if skipped:
@@ -97,6 +106,35 @@ def _statements(analysis: Analysis) -> list[Line]:
     return lines
 
 
+def _effects_within(analysis: Analysis) -> Section:
+    """What was asked for: each factor within some levels, as a table above that of the report."""
+    lines, rows = _simple(analysis.within, analysis.unit)
+    return Section(f"Within {clean(analysis.asked_within)}", lines, leads=True, rows=rows)
+
+
+def _simple(contrasts: Sequence[Contrast], unit: str) -> tuple[list[Line], list[list[str]]]:
+    """Effects within levels of other factors, those of a level together."""
+    more = len(contrasts) - SIMPLE
+    lines = [Line(f"the first {SIMPLE} of {len(contrasts)}; all are in --json")] if more > 0 else []
+    heads = ["level", "against", "within", f"difference, {unit}", "corrected", "seeds", "verdict"]
+    ordered = sorted(contrasts, key=lambda one: BY_NAME[one.verdict].said == "undecided")
+    return lines, [heads, *(_row(one) for one in ordered[:SIMPLE])]
+
+
+def _row(one: Contrast) -> list[str]:
+    mean = one.difference.mean
+    ends = NONE if one.low is None or one.high is None else spread(one.low, one.high)
+    return [
+        clean(one.name),
+        clean(one.against),
+        clean(within_text([one])),
+        NONE if mean is None else amount(mean, True),
+        ends,
+        str(one.difference.n),
+        verdict_text(one),
+    ]
+
+
 def _arm_by_arm(analysis: Analysis) -> list[Line]:
     """One line for each comparison, the largest first."""
     ordered = sorted(analysis.contrasts, key=lambda one: -abs(one.difference.mean or 0.0))
@@ -107,10 +145,10 @@ def _arm_by_arm(analysis: Analysis) -> list[Line]:
 def _compared(contrast: Contrast, unit: str) -> str:
     test = contrast.difference
     size = NONE if test.mean is None else f"{amount(test.mean, True)} {unit}"
-    if test.low is not None and test.high is not None:
-        size += f" {spread(test.low, test.high)}"
+    if contrast.low is not None and contrast.high is not None:
+        size += f" {spread(contrast.low, contrast.high)}"
     basis = f"{count_of(test.n, 'seed')}, {p_text(contrast.p_holm)} by Holm"
-    return f"{contrast.name}: {size}, {basis}: {contrast.verdict}"
+    return f"{contrast.name}: {size}, {basis}: {verdict_text(contrast)}"
 
 
 def _findings(findings: Sequence[ArmFinding]) -> list[Line]:

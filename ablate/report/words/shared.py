@@ -23,9 +23,12 @@ def shared_verdict(fact: SharedVerdict, judge: Judge) -> Sentence:
         return Sentence(
             f"{listed} against {first.against}: most runs learned only how often tokens occur"
         )
+    if first.verdict == "no effect":
+        claim = f"{listed} against {first.against}: the setting had no effect here"
+        return Sentence(claim, evidence="all runs are the same, number by number")
     tests = [one.difference for one in fact.contrasts]
-    lows = [test.low for test in tests if test.low is not None]
-    highs = [test.high for test in tests if test.high is not None]
+    lows = [one.low for one in fact.contrasts if one.low is not None]
+    highs = [one.high for one in fact.contrasts if one.high is not None]
     if not lows:
         return Sentence(f"{listed}: nothing to compare with {first.against}")
     size = f"intervals reach from {amount(min(lows), True)} to {amount(max(highs), True)}"
@@ -39,23 +42,23 @@ def shared_verdict(fact: SharedVerdict, judge: Judge) -> Sentence:
         claim = f"{len(fact.contrasts)} interactions ({which}) are {verdict} none"
     within = f", within ±{judge.margin:g}" if equal else ""
     is_open = first.verdict == "not distinguishable"
-    more = _still_open(fact.contrasts, judge) if is_open else ""
+    more = _still_open(fact.contrasts) if is_open else ""
     lost = sum(any(one.diverged) for one in fact.contrasts)
     if lost:
         more += f"; in {lost} of these runs diverged, and differences are of those that did not"
     return Sentence(claim, evidence=f"{size} {judge.unit}{within}; {numbers} paired{more}")
 
 
-def _still_open(contrasts: Sequence[Contrast], judge: Judge) -> str:
-    """Say how many intervals are clear of zero by themselves, else what more seeds would show."""
-    tests = [one.difference for one in contrasts]
-    clear = sum(test.low is not None and test.low > 0 for test in tests)
-    clear += sum(test.high is not None and test.high < 0 for test in tests)
-    if clear:
-        return f"; {clear} of the intervals are {holm_text(contrasts[0])}"
-    return outlook(max(contrasts, key=_width), judge)
+def _still_open(contrasts: Sequence[Contrast]) -> str:
+    """Say how many are clear by themselves, and what would decide the one that is most open."""
+    clear = [one for one in contrasts if one.only_alone]
+    alone = f"; {clear[0].name} is {holm_text(clear[0])}" if len(clear) == 1 else ""
+    if len(clear) > 1:
+        alone = f"; {len(clear)} of the 95 % intervals are clear alone, not after the correction"
+        alone += f" for {clear[0].family} comparisons (Holm)"
+    return alone + outlook(max(contrasts, key=_width)).replace("decide it", "decide the widest")
 
 
 def _width(contrast: Contrast) -> float:
-    low, high = contrast.difference.low, contrast.difference.high
+    low, high = contrast.low, contrast.high
     return 0.0 if low is None or high is None else high - low

@@ -3,15 +3,22 @@
 from dataclasses import dataclass
 
 from ablate.report.inference.analysis import Analysis
-from ablate.report.inference.counts import Count
-from ablate.report.inference.story import AverageAlone, Fact, SharedVerdict, SingleVerdict
+from ablate.report.inference.story import (
+    Fact,
+    FailingArms,
+    FailingLevels,
+    FailuresOpen,
+    SharedVerdict,
+    SimpleEffects,
+    SingleVerdict,
+)
 from ablate.report.inference.verdicts import Judge, Said
 from ablate.report.words.cautions import caution
 from ablate.report.words.comparisons import comparison
-from ablate.report.words.endings import ending
-from ablate.report.words.interactions import average_alone
+from ablate.report.words.failed_runs import failing_arms, failing_levels, failures_open
 from ablate.report.words.sentence import Sentence
 from ablate.report.words.shared import shared_verdict
+from ablate.report.words.simple import simple_effects
 
 
 @dataclass(frozen=True)
@@ -58,11 +65,15 @@ def _sentence(fact: Fact, judge: Judge) -> Sentence:
     match fact:
         case SingleVerdict():
             return comparison(fact, judge)
-        case AverageAlone():
-            return average_alone(fact, judge)
         case SharedVerdict():
             return shared_verdict(fact, judge)
-        case Count():
-            return ending(fact)
+        case SimpleEffects():
+            return simple_effects(fact, judge)
+        case FailingArms():
+            return failing_arms(fact)
+        case FailingLevels():
+            return failing_levels(fact)
+        case FailuresOpen():
+            return failures_open(fact)
         case _:
             return Sentence(caution(fact))

@@ -1,13 +1,12 @@
-"""Tests of differences and counts: against scipy, and how often they are wrong by simulation."""
+"""Tests of differences: against scipy, and how often they are wrong by simulation."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from ablate.report.inference.testing import LEVEL, difference, fisher, holm, seeds_needed
+from ablate.report.inference.testing import LEVEL, difference, holm
 
 MARGIN = 0.02
 STUDIES = 2000
@@ -54,39 +53,6 @@ def test_the_same_difference_in_every_seed_has_no_spread_and_so_no_interval() ->
         found = difference(values, MARGIN)
         assert found.mean == pytest.approx(values[-1])
         assert (found.low, found.p, found.p_margin, found.p_equivalence) == (None,) * 4
-
-
-def test_the_seeds_needed_bring_the_interval_to_the_margin() -> None:
-    values = list(np.random.default_rng(4).normal(0, 0.03, 4))
-    wanted = seeds_needed(difference(values, MARGIN), MARGIN)
-    assert wanted is not None
-    deviation = np.std(values, ddof=1)
-
-    def half(n: int) -> float:
-        return float(stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n))
-
-    assert half(wanted) <= MARGIN < half(wanted - 1)
-    assert seeds_needed(difference([0.0, 9.0], MARGIN), MARGIN) is None
-    assert seeds_needed(difference([0.0], MARGIN), MARGIN) is None
-
-
-def test_fisher_is_scipys() -> None:
-    for of, of_other in ((1, 1), (5, 5), (5, 3), (12, 9)):
-        for count, other in product(range(of + 1), range(of_other + 1)):
-            known = stats.fisher_exact([[count, of - count], [other, of_other - other]]).pvalue
-            assert fisher(count, of, other, of_other) == pytest.approx(known, abs=1e-9)
-
-
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.9])
-@pytest.mark.parametrize("n", [5, 10, 20])
-def test_fisher_is_wrong_at_most_at_its_rate(n: int, share: float) -> None:
-    chances = stats.binom.pmf(range(n + 1), n, share)
-    wrong = sum(
-        chances[a] * chances[b]
-        for a, b in product(range(n + 1), repeat=2)
-        if fisher(a, n, b, n) <= LEVEL
-    )
-    assert wrong <= LEVEL
 
 
 def test_holm_by_hand() -> None:

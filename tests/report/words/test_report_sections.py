@@ -70,6 +70,33 @@ def test_the_terminal_says_what_mattered_above_the_table(
     assert diagnosis.startswith("- stuck in 24 of 24 runs (6 arms, ")
 
 
+def test_simple_effects_are_a_table_and_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str], outputs: Path, add_run: Factory
+) -> None:
+    for norm in ("pre", "post"):
+        for warmup in ("none", "linear"):
+            for seed in range(4):
+                cold = (norm, warmup) == ("post", "none")
+                add_run(
+                    {"norm": norm, "warmup": warmup},
+                    seed=seed,
+                    loss__validation=2 + cold + NOISE[(seed + len(norm) + len(warmup)) % 4],
+                )
+    out = report(capsys, outputs / "scout")
+    assert "1 interaction and 4 simple effects together" in out
+    assert "what norm=post does against norm=pre depends on warmup: worse by 1.00" in out
+    table = out.split("\n\nSimple effects\n")[1]
+    assert re.search(r"norm=post +norm=pre +warmup=none +\+1\.00\d +\[.*\] +4 +worse\n", table)
+    asked = report(capsys, outputs / "scout", "--within", "norm=post")
+    within = asked.split("\n\nWithin norm=post\n")[1].split("\n\n")[0]
+    assert re.search(r"warmup=linear +warmup=none +norm=post +−1\.00", within)
+    assert "Within norm=post" in report(
+        capsys, outputs / "scout", "--within", "norm=post", "--format", "html"
+    )
+    assert main([str(outputs / "scout"), "--within", "norm=peri"]) == 2
+    assert "--within norm=peri: no run has it; norm is " in capsys.readouterr().err
+
+
 def test_one_arm_has_no_such_section(capsys: pytest.CaptureFixture[str], add_run: Factory) -> None:
     run = add_run()
     add_run(seed=1)

@@ -1,0 +1,74 @@
+"""All tests of failures that a study has."""
+
+from collections.abc import Sequence
+
+from ablate.report.inference.arms import Group
+from ablate.report.inference.failing_arms import failing_arms, gate
+from ablate.report.inference.failure_facts import Ending, PairFailures, StudyFailures
+from ablate.report.inference.failure_grids import by_seed, grid
+from ablate.report.inference.failures import failure_test, judged_failures
+from ablate.report.inference.pairs import Pair
+
+ENDINGS: tuple[Ending, ...] = ("stuck", "diverged")
+
+
+def study_failures(
+    groups: Sequence[Group],
+    against_baseline: Sequence[Pair],
+    main: Sequence[Pair],
+    crossed: Sequence[Pair],
+) -> list[StudyFailures]:
+    """Return what can be said of each ending that some run has; `groups` are arms by all factors.
+
+    With five seeds a test of counts has no p below 0.008, so that more than six of them decide
+    nothing together: an interaction is asked for only where both of its levels were shown to
+    matter, which the cells that they name have mostly told already. Arms against the baseline show
+    nothing where neither arms nor levels do.
+    """
+    every = []
+    for ending in ENDINGS:
+        arms = {one.arm.label: by_seed(one.outcomes, ending) for one in groups}
+        if not any(failed for runs in arms.values() for failed in runs.values()):
+            continue
+        least = gate(arms)
+        levels = _judged(ending, main, least)
+        shown = {_level(one, 0) for one in levels if one.test.shown}
+        asked = [pair for pair in crossed if {_level(pair, 0), _level(pair, 1)} <= shown]
+        arm_tests = failing_arms(arms, least)
+        told = [one.p_holm for one in arm_tests] + [one.test.p_holm for one in levels]
+        first = min((p for p in told if p is not None), default=least)
+        every.append(
+            StudyFailures(
+                ending=ending,
+                gate=least,
+                arms=tuple(arm_tests),
+                contrasts=tuple(_judged(ending, against_baseline, first)),
+                levels=tuple(levels),
+                interactions=tuple(_judged(ending, asked, least)),
+            )
+        )
+    return every
+
+
+def _judged(ending: Ending, pairs: Sequence[Pair], at_least: float) -> list[PairFailures]:
+    tests = [(pair, failure_test([grid(side, ending) for side in pair.sides])) for pair in pairs]
+    failed = [(pair, test) for pair, test in tests if test is not None]
+    judged = judged_failures([test for _, test in failed], at_least)
+    return [
+        PairFailures(
+            ending=ending,
+            kind=pair.kind,
+            factors=pair.factors,
+            levels=pair.levels,
+            references=pair.references,
+            name=pair.name,
+            against=pair.against,
+            cell_keys=pair.cell_keys,
+            test=test,
+        )
+        for (pair, _), test in zip(failed, judged, strict=True)
+    ]
+
+
+def _level(pair: Pair | PairFailures, place: int) -> tuple[str, str]:
+    return pair.factors[place], pair.levels[place]

@@ -1,0 +1,125 @@
+"""What is known of runs that failed, as data: nothing here computes, and nothing imports numpy.
+
+A failure is a run that got stuck, or one that diverged: the two are counted apart.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ablate.report.inference.outcomes import Key
+from ablate.report.inference.pairs import Kind
+from ablate.report.inference.testing import LEVEL
+
+Ending = Literal["stuck", "diverged"]
+FailureGrid = Mapping[Key, Mapping[Any, bool]]
+"""Cell → seed → whether that run failed. A run that has not ended is not there."""
+
+FailureVerdict = Literal[
+    "fails more",  # in every cell that is named, or in total
+    "fails less",
+    "both",  # more in one cell, less in another
+    "undecided",
+    "too few seeds",  # no count whatever could be decided with them
+    "too few failures",  # the failures that there are could not be decided, wherever they fell
+]
+
+
+@dataclass(frozen=True)
+class CellCount:
+    """Failures in one cell, by side: two sides of a difference, four of an interaction.
+
+    `change` is the signed sum of their shares, and `p` is corrected for the other cells of the
+    test; `named` tells whether the cell is one where the difference is decided.
+    """
+
+    cell: Key
+    failed: tuple[int, ...]
+    of: tuple[int, ...]
+    change: float
+    p: float
+    named: bool = False
+
+
+@dataclass(frozen=True)
+class FailureTest:
+    """A difference in failures (of two sides), or the dependence of one on a factor (of four).
+
+    `failed` and `of` are totals by side over the cells that every side has. `p` is of the whole
+    table, `p_holm` over its family, which has `family` tests that could be decided; None for one
+    that could not. `seeds` count rows by group. `attainable` is the smallest p that there could be.
+    """
+
+    failed: tuple[int, ...]
+    of: tuple[int, ...]
+    change: float
+    cells: tuple[CellCount, ...]
+    seeds: tuple[int, int]
+    p: float
+    attainable: float
+    exact: bool
+    p_holm: float | None = None
+    family: int = 0
+    verdict: FailureVerdict = "undecided"
+
+    @property
+    def shown(self) -> bool:
+        """Whether the sides were shown to differ, in some cell or in total."""
+        return self.verdict in ("fails more", "fails less", "both")
+
+
+@dataclass(frozen=True)
+class ArmFailures:
+    """How many of an arm's seeds failed, against the number expected of an arm like the others.
+
+    `p` is two-sided: of all counts that are no likelier than this one. `attainable` is the smallest
+    that this arm could have; `p_holm` is over the arms for which that is at most 0.05 after the
+    correction for them, and None for the rest, which so few seeds cannot decide.
+    """
+
+    arm: str
+    failed: int
+    of: int
+    expected: float
+    p: float
+    attainable: float
+    p_holm: float | None = None
+
+    @property
+    def decided(self) -> bool:
+        """Whether this arm was shown to be unlike the others."""
+        return self.p_holm is not None and self.p_holm <= LEVEL
+
+
+@dataclass(frozen=True)
+class PairFailures:
+    """How often the sides of a pair, of two levels or of four combinations of them, ended so.
+
+    `cell_keys` are the settings whose values name a cell.
+    """
+
+    ending: Ending
+    kind: Kind
+    factors: tuple[str, ...]
+    levels: tuple[str, ...]
+    references: tuple[str, ...]
+    name: str
+    against: str
+    cell_keys: tuple[str, ...]
+    test: FailureTest
+
+
+@dataclass(frozen=True)
+class StudyFailures:
+    """Everything that is asked of one ending, each kind of comparison a family of its own.
+
+    `arms` are held against all others, `contrasts` are arms against the baseline. `gate` is what
+    none of the corrected p falls below.
+    """
+
+    ending: Ending
+    gate: float
+    arms: tuple[ArmFailures, ...]
+    contrasts: tuple[PairFailures, ...]
+    levels: tuple[PairFailures, ...]
+    interactions: tuple[PairFailures, ...]
