@@ -273,7 +273,7 @@ def test_no_layer_keeps_its_bias(name: str) -> None:
     model.position.bias = watched
     with torch.inference_mode():
         model(tokens(1, 32))
-    shared = {id(ref()) for ref in made if ref() is not None}
+    shared = {id(ref()) for ref in biases if ref() is not None}
     assert not shared, "after the pass none is left"
 
 
