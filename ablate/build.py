@@ -100,9 +100,9 @@ def corpus_key(config: Config) -> str:
 def build_task(config: Config, corpus: TokenizedCorpus | None) -> Task:
     """The task, on a corpus if it needs one; raises UserError where that is too small for it."""
     task = part(config, "task")
-    given = [] if corpus is None else [corpus]
+    corpora = [] if corpus is None else [corpus]
     return task(
-        *given,
+        *corpora,
         seq_len=config["seq_len"],
         batch_size=config["batch_size"],
         seed=config["seed"],

@@ -47,7 +47,9 @@ def parse(kind: type[AnyPart], content: Any) -> tuple[AnyPart, list[str]]:
     misfits: Misfits = []
     hint: Any = kind
     part = None if content is None else _reader(hint)(content, misfits)
-    return (kind() if part is None else part), [f"`{one.path}` {one.problem}" for one in misfits]
+    return (kind() if part is None else part), [
+        f"`{misfit.path}` {misfit.problem}" for misfit in misfits
+    ]
 
 
 @cache

@@ -30,7 +30,7 @@ def drawings(view: View, analysis: Analysis) -> list[Drawing]:
         return []
     makers = (curves, lengths, sensitivity, label_grid, first, by_depth, over_steps)
     made = [effects(analysis), *(maker(view) for maker in makers)]
-    return [one for one in made if one is not None]
+    return [each for each in made if each is not None]
 
 
 def encoded(figure: "Figure", format_name: str) -> bytes:
@@ -53,11 +53,11 @@ def save_all(drawn: list[Drawing], directory: Path) -> list[Path]:
         warnings.filterwarnings("once", "Glyph .* missing from font", UserWarning)
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            for one in drawn:
+            for each in drawn:
                 with drawing():
-                    figure = one.draw()
+                    figure = each.draw()
                     for format_name in FORMATS:
-                        path = directory / f"{one.name}.{format_name}"
+                        path = directory / f"{each.name}.{format_name}"
                         path.write_bytes(encoded(figure, format_name))
                         files.append(path)
         except OSError as error:

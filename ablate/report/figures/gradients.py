@@ -46,8 +46,8 @@ def by_depth(view: View) -> Drawing | None:
 def _lines(view: View, key: str) -> dict[int, list[float | None]]:
     """Return the median norm by block of every series."""
     return {
-        id(one): over_seeds([vars(run.record.gradients)[key] for run in one.runs])
-        for one in view.series
+        id(series): over_seeds([vars(run.record.gradients)[key] for run in series.runs])
+        for series in view.series
     }
 
 
@@ -77,17 +77,19 @@ def _draw_by_depth(view: View, plan: PanelLayout, known: list[tuple[str, str]]) 
                 name_panel(axes, panel.title)
             if row is rows[-1]:
                 axes.set_xlabel("block")
-            for one in reversed(panel.series):
-                _draw_profile(axes, plan, one, lines[id(one)])
+            for series in reversed(panel.series):
+                _draw_profile(axes, plan, series, lines[id(series)])
         logarithmic(row[0].yaxis)
     legend(figure, plan)
     return figure
 
 
-def _draw_profile(axes: "Axes", plan: PanelLayout, one: Series, norms: list[float | None]) -> None:
+def _draw_profile(
+    axes: "Axes", plan: PanelLayout, series: Series, norms: list[float | None]
+) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    look = plan.look(one)
+    look = plan.look(series)
     values = [math.nan if norm is None else norm for norm in norms]
     blocks = range(1, len(values) + 1)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -108,7 +110,7 @@ def _draw_profile(axes: "Axes", plan: PanelLayout, one: Series, norms: list[floa
 def over_steps(view: View) -> Drawing | None:
     """Gradient norm over depth and steps, a heat map an arm."""
     chosen = _spread_over_placements(view)
-    maps = [(one, grid_) for one in chosen if (grid_ := heat(one))]
+    maps = [(series, grid_) for series in chosen if (grid_ := heat(series))]
     if not maps:
         return None
     left = len(view.series) - len(maps)
@@ -126,14 +128,14 @@ def over_steps(view: View) -> Drawing | None:
 def _spread_over_placements(view: View) -> list[Series]:
     """The best arms of each placement in turn, then in the order of their placement."""
     panels = view.panels([PLACEMENT]) if PLACEMENT in view.keys else [Panel("", view.series)]
-    chosen = [id(one) for one in in_turn(panels, MAPS)]
-    return [one for panel in panels for one in panel.series if id(one) in chosen]
+    chosen = [id(series) for series in in_turn(panels, MAPS)]
+    return [series for panel in panels for series in panel.series if id(series) in chosen]
 
 
-def heat(one: Series) -> tuple[list[int], list[list[float | None]]] | None:
+def heat(series: Series) -> tuple[list[int], list[list[float | None]]] | None:
     """Return (steps, norms by step and block) of a series, the median over its seeds."""
     by_step: dict[int, list[list[float | None]]] = {}
-    for run in one.runs:
+    for run in series.runs:
         for step, norms in block_norms(read_lines(run.directory, 4 * STEPS), "parameters"):
             by_step.setdefault(step, []).append(norms)
     steps = sorted(by_step)
@@ -159,9 +161,9 @@ def _draw_over_steps(
     down = math.ceil(len(maps) / across)
     figure = Figure(figsize=(WIDTH, 1.65 * down + 0.3))
     drawn = []
-    for place, (one, (steps, norms)) in enumerate(maps):
+    for place, (series, (steps, norms)) in enumerate(maps):
         axes = figure.add_subplot(down, across, place + 1)
-        name_panel(axes, one.named(view.keys) or "all runs")
+        name_panel(axes, series.named(view.keys) or "all runs")
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.grid(visible=False)
         axes.patch.set(visible=True, facecolor="none", hatch="////", edgecolor=GREY, linewidth=0)

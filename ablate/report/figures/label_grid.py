@@ -59,9 +59,9 @@ def axes_of(view: View) -> tuple[list[str], list[str]]:
 def counted(series: Sequence[Series], rows: list[str], columns: list[str]) -> Cells:
     """Count the labels of the runs in each cell; a run without one is told by its status."""
     cells: Cells = {}
-    for one in series:
-        place = (tuple(one.keys[key] for key in rows), tuple(one.keys[key] for key in columns))
-        for run in one.runs:
+    for arm in series:
+        place = (tuple(arm.keys[key] for key in rows), tuple(arm.keys[key] for key in columns))
+        for run in arm.runs:
             name = run.label if run.label in LABEL_COLOURS else NO_LABEL
             cells.setdefault(place, Counter())[name or NO_LABEL] += 1
     return cells
@@ -101,7 +101,9 @@ def _draw(cells: Cells, rows: list[str], columns: list[str]) -> "Figure":
     axes.tick_params(length=0)
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
-    present = [name for name in (*LABELS, NO_LABEL) if any(name in one for one in cells.values())]
+    present = [
+        name for name in (*LABELS, NO_LABEL) if any(name in labels for labels in cells.values())
+    ]
     handles = [Patch(facecolor=_colour(name), label=name) for name in present]
     figure.legend(handles=handles, loc="outside upper left", ncols=len(present), handlelength=1)
     return figure

@@ -24,9 +24,9 @@ QUANTITIES = (
 
 def lengths(view: View) -> Drawing | None:
     """Accuracy and nll against context in train lengths; undefined lengths are marked."""
-    if not any(context_curve(one, "accuracy") for one in view.series):
+    if not any(context_curve(series, "accuracy") for series in view.series):
         return None
-    several = any(seeds(one.runs) > 1 for one in view.series)
+    several = any(seeds(series.runs) > 1 for series in view.series)
     return Drawing(
         "length",
         "Accuracy and nll against context",
@@ -43,11 +43,11 @@ Curve = dict[float, list[float] | None]
 """Context in train lengths to the values of the seeds, None where it is undefined."""
 
 
-def context_curve(one: Series, key: str) -> Curve:
+def context_curve(series: Series, key: str) -> Curve:
     """Return a series' values by context, of finished runs."""
     curves: dict[float, list[float]] = {}
     undefined: set[float] = set()
-    for run in one.runs:
+    for run in series.runs:
         measured = run.record.extrapolation
         trained = measured.train_length
         if run.record.status != "done" or not trained:
@@ -61,10 +61,12 @@ def context_curve(one: Series, key: str) -> Curve:
 
 
 def _draw(view: View, plan: PanelLayout) -> "Figure":
-    drawn = [(k, n) for k, n in QUANTITIES if any(context_curve(one, k) for one in view.series)]
+    drawn = [
+        (k, n) for k, n in QUANTITIES if any(context_curve(series, k) for series in view.series)
+    ]
     figure, rows = grid(len(plan.panels), len(drawn), height=1.85, across=plan.across)
     for row, (key, name) in zip(rows, drawn, strict=True):
-        curves = {id(one): context_curve(one, key) for one in view.series}
+        curves = {id(series): context_curve(series, key) for series in view.series}
         contexts = sorted({context for curve in curves.values() for context in curve})
         row[0].set_xscale("log", base=2)
         row[0].set_xticks(contexts, [_times(context) for context in contexts])
@@ -76,8 +78,8 @@ def _draw(view: View, plan: PanelLayout) -> "Figure":
             if row is rows[-1]:
                 axes.set_xlabel("context")
             axes.axvline(1, color=GREY, linewidth=0.8, zorder=1.4)
-            for one in reversed(panel.series):
-                _draw_curve(axes, plan, one, curves[id(one)])
+            for series in reversed(panel.series):
+                _draw_curve(axes, plan, series, curves[id(series)])
         if any(values is None for curve in curves.values() for values in curve.values()):
             middle = zone(row, "undefined")
             for axes, panel in zip(row, plan.panels, strict=True):
@@ -96,10 +98,10 @@ def _times(context: float) -> str:
     return names.get(context, f"{context:g}L")
 
 
-def _draw_curve(axes: "Axes", plan: PanelLayout, one: Series, curve: Curve) -> None:
+def _draw_curve(axes: "Axes", plan: PanelLayout, series: Series, curve: Curve) -> None:
     known = {context: values for context, values in curve.items() if values}
     means = [fmean(known[context]) if context in known else math.nan for context in curve]
-    look = plan.look(one)
+    look = plan.look(series)
     if look is None:
         axes.plot(list(curve), means, color=GREY, linewidth=0.7, zorder=2)
         return
@@ -114,13 +116,13 @@ def _mark_undefined(
     axes: "Axes", plan: PanelLayout, series: list[Series], curves: dict[int, Curve], middle: float
 ) -> None:
     """Draw a cross for each series and context without a value, beside one another."""
-    marked = [one for one in series if None in curves[id(one)].values()]
-    named = [one for one in marked if plan.look(one)]
+    marked = [arm for arm in series if None in curves[id(arm)].values()]
+    named = [arm for arm in marked if plan.look(arm)]
     # Arms that are not told apart share one place, in the middle.
-    for one in [*(one for one in marked if not plan.look(one))][:1] + named:
-        look = plan.look(one)
-        place = named.index(one) - (len(named) - 1) / 2 if look else 0.0
-        contexts = [at * 2 ** (0.14 * place) for at, value in curves[id(one)].items() if not value]
+    for arm in [*(arm for arm in marked if not plan.look(arm))][:1] + named:
+        look = plan.look(arm)
+        place = named.index(arm) - (len(named) - 1) / 2 if look else 0.0
+        contexts = [at * 2 ** (0.14 * place) for at, value in curves[id(arm)].items() if not value]
         axes.plot(
             contexts,
             [middle] * len(contexts),

@@ -29,10 +29,10 @@ Curve = list[tuple[float, float, float, float]]
 
 def curves(view: View) -> Drawing | None:
     """Training loss of every arm, with a band over its seeds."""
-    by_series = {id(one): seed_curve(one.runs) for one in view.series}
+    by_series = {id(series): seed_curve(series.runs) for series in view.series}
     if not any(by_series.values()):
         return None
-    several = any(seeds(one.runs) > 1 for one in view.series)
+    several = any(seeds(series.runs) > 1 for series in view.series)
     band = " Line: mean over seeds; band: from the lowest to the highest seed." if several else ""
     return Drawing(
         "loss",
@@ -46,13 +46,13 @@ def curves(view: View) -> Drawing | None:
 
 def seed_curve(runs: Sequence[Run]) -> Curve:
     """Return the smoothed loss over the runs at the steps that they logged, thinned."""
-    smoothed = [one for one in map(_smoothed, runs) if one]
+    smoothed = [curve for curve in map(_smoothed, runs) if curve]
     if not smoothed:
         return []
-    steps = sorted({step for one in smoothed for step in one})
+    steps = sorted({step for curve in smoothed for step in curve})
     curve: Curve = []
     for step in (steps[place] for place in thinned(len(steps), POINTS)):
-        values = [one[step] for one in smoothed if step in one]
+        values = [curve[step] for curve in smoothed if step in curve]
         curve.append((step, fmean(values), min(values), max(values)))
     return curve
 
@@ -70,18 +70,18 @@ def _draw_curves(view: View, plan: PanelLayout, by_series: dict[int, Curve]) -> 
     for axes, panel in zip(row, plan.panels, strict=True):
         name_panel(axes, panel.title)
         axes.set_xlabel("step")
-        for one in reversed(panel.series):
-            _draw_curve(axes, plan, one, by_series[id(one)])
+        for series in reversed(panel.series):
+            _draw_curve(axes, plan, series, by_series[id(series)])
     name_rows(row, "training loss, nats")
     _levels(row, view, [point for curve in by_series.values() for point in curve])
     legend(figure, plan)
     return figure
 
 
-def _draw_curve(axes: "Axes", plan: PanelLayout, one: Series, curve: Curve) -> None:
+def _draw_curve(axes: "Axes", plan: PanelLayout, series: Series, curve: Curve) -> None:
     if not curve:
         return
-    look = plan.look(one)
+    look = plan.look(series)
     steps = [point[0] for point in curve]
     means = [point[1] for point in curve]
     if look is None:
@@ -90,13 +90,13 @@ def _draw_curve(axes: "Axes", plan: PanelLayout, one: Series, curve: Curve) -> N
     lowest, highest = [point[2] for point in curve], [point[3] for point in curve]
     axes.fill_between(steps, lowest, highest, color=look.colour, alpha=0.16, linewidth=0)
     axes.plot(steps, means, color=look.colour, linestyle=look.dashes, zorder=3)
-    if any(run.record.status in ("diverged", "failed") for run in one.runs):
+    if any(run.record.status in ("diverged", "failed") for run in series.runs):
         axes.plot(steps[-1], means[-1], "x", color=look.colour, markersize=5, zorder=4)
 
 
 def _levels(row: Sequence["Axes"], view: View, points: Curve) -> None:
     """Draw ln V and the unigram loss, and cut off what lies far above."""
-    losses = [run.record.loss for one in view.series for run in one.runs]
+    losses = [run.record.loss for series in view.series for run in series.runs]
     uniform = distinct(loss.uniform for loss in losses if loss.uniform is not None)
     unigram = distinct(round(loss.unigram, 3) for loss in losses if loss.unigram is not None)
     low, high = min(point[2] for point in points), max(point[3] for point in points)
@@ -112,7 +112,7 @@ def _levels(row: Sequence["Axes"], view: View, points: Curve) -> None:
 
 def first(view: View) -> Drawing | None:
     """The first loss of every arm beside ln V."""
-    if not any(values_of_first(one) for one in view.series):
+    if not any(values_of_first(series) for series in view.series):
         return None
     cut = len(view.series) - ROWS
     return Drawing(
@@ -126,9 +126,9 @@ def first(view: View) -> Drawing | None:
     )
 
 
-def values_of_first(one: Series) -> list[tuple[float, float]]:
+def values_of_first(series: Series) -> list[tuple[float, float]]:
     """Return (first loss, ln V) of the runs that have both."""
-    losses = [run.record.loss for run in one.runs]
+    losses = [run.record.loss for run in series.runs]
     return [
         (loss.first, loss.uniform)
         for loss in losses
@@ -139,15 +139,15 @@ def values_of_first(one: Series) -> list[tuple[float, float]]:
 def _draw_first(view: View) -> "Figure":
     from matplotlib.figure import Figure
 
-    rows = [(one, values) for one in view.series if (values := values_of_first(one))]
+    rows = [(series, values) for series in view.series if (values := values_of_first(series))]
     rows.sort(key=lambda row: -abs(fmean(loss - uniform for loss, uniform in row[1])))
     rows = rows[:ROWS]
     rows.sort(key=lambda row: fmean(loss for loss, _ in row[1]))
     figure = Figure(figsize=(7.2, 0.75 + 0.19 * len(rows)))
     axes = figure.add_subplot()
     looks = view.looks(view.colour_key)
-    for place, (one, values) in enumerate(rows):
-        look = looks[one.keys[view.colour_key]] if view.colour_key else None
+    for place, (series, values) in enumerate(rows):
+        look = looks[series.keys[view.colour_key]] if view.colour_key else None
         colour = look.colour if look else INK
         marker = look.marker if look else "o"
         losses = [loss for loss, _ in values]
@@ -160,7 +160,7 @@ def _draw_first(view: View) -> "Figure":
     if min(everything) > 0 and max(everything) > 3 * min(everything):
         axes.set_xscale("log")
         logarithmic(axes.xaxis)
-    axes.set_yticks(range(len(rows)), [one.named(view.keys) for one, _ in rows])
+    axes.set_yticks(range(len(rows)), [series.named(view.keys) for series, _ in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("first loss, nats per token (upright line: ln V)")

@@ -79,15 +79,20 @@ def _whole(
     legend: dict[tuple[int, int], tuple[str, Look]] = {}
     places = {value: place for place, value in enumerate(view.values(colour) if colour else [])}
     dashes: dict[str, int] = {}
-    for one in sorted(view.series, key=lambda one: [number_first(one.keys[k]) for k in finer]):
-        name = one.keys[colour] if colour else ""
+    for series in sorted(
+        view.series, key=lambda series: [number_first(series.keys[k]) for k in finer]
+    ):
+        name = series.keys[colour] if colour else ""
         look = looks[name] if colour else Look(INK, "solid", "o")
         if finer:
-            dash = dashes.setdefault(one.named(finer), len(dashes))
+            dash = dashes.setdefault(series.named(finer), len(dashes))
             look = Look(look.colour, DASHES[dash % len(DASHES)], look.marker)
-            name = f"{name}  {one.named(finer)}"
-        by_series[id(one)] = look
-        spot = (places.get(one.keys[colour], 0) if colour else 0, dashes.get(one.named(finer), 0))
+            name = f"{name}  {series.named(finer)}"
+        by_series[id(series)] = look
+        spot = (
+            places.get(series.keys[colour], 0) if colour else 0,
+            dashes.get(series.named(finer), 0),
+        )
         legend.setdefault(spot, (name, look))
     across = len(view.values(by[-1])) if len(by) > 1 else 0
     even = 1 < across <= 4 and len(panels) % across == 0
@@ -99,17 +104,17 @@ def _best(view: View, panels: list[Panel]) -> PanelLayout:
     """The layout in which only the best arms by validation loss have a colour, of each panel."""
     colour = view.colour_key
     looks = view.looks(colour)
-    chosen = [id(one) for one in in_turn(panels, LINES)]
-    by_series: dict[int, Look | None] = {id(one): None for one in view.series}
+    chosen = [id(series) for series in in_turn(panels, LINES)]
+    by_series: dict[int, Look | None] = {id(series): None for series in view.series}
     legend: list[tuple[str, Look]] = []
-    for one in view.series:
-        if id(one) not in chosen:
+    for series in view.series:
+        if id(series) not in chosen:
             continue
-        look = looks[one.keys[colour]] if colour else Look(INK, "solid", "o")
+        look = looks[series.keys[colour]] if colour else Look(INK, "solid", "o")
         same = sum(other.colour == look.colour for _, other in legend)
         look = Look(look.colour, DASHES[same % len(DASHES)], look.marker)
-        by_series[id(one)] = look
-        legend.append((shortened("  ".join(one.keys[key] for key in view.keys), 46), look))
+        by_series[id(series)] = look
+        legend.append((shortened("  ".join(series.keys[key] for key in view.keys), 46), look))
     which = f"best {len(chosen)}" if len(panels) == 1 else "best of each panel"
     title = f"{which}:  {'  '.join(view.keys)}"
     return PanelLayout(panels, by_series, legend, title, len(view.series) - len(chosen))

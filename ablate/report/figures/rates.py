@@ -28,7 +28,7 @@ def sensitivity(view: View) -> Drawing | None:
     sweeps = rate_sweeps(view)
     if not sweeps:
         return None
-    lines = [one for one, _ in sweeps]
+    lines = [series for series, _ in sweeps]
     plan = layout(replace(view, series=lines, keys=[key for key in view.keys if key != KEY]))
     return Drawing(
         "learning_rate",
@@ -37,7 +37,7 @@ def sensitivity(view: View) -> Drawing | None:
         " the seeds that finished. Crosses in the hatched zone: no seed finished at that rate."
         " A flat line is a robust arm; compare arms at the best rate of each, chosen on other"
         " seeds.",
-        partial(_draw, plan, {id(one): sweep for one, sweep in sweeps}),
+        partial(_draw, plan, {id(series): sweep for series, sweep in sweeps}),
     )
 
 
@@ -46,10 +46,10 @@ def rate_sweeps(view: View) -> list[tuple[Series, Sweep]]:
     by_others: dict[tuple[str, ...], Sweep] = {}
     if KEY not in view.keys:
         return []
-    for one in view.series:
-        if is_number(one.keys[KEY]) and float(one.keys[KEY]) > 0:
-            others = tuple(one.keys[key] for key in view.keys if key != KEY)
-            by_others.setdefault(others, {})[float(one.keys[KEY])] = one
+    for series in view.series:
+        if is_number(series.keys[KEY]) and float(series.keys[KEY]) > 0:
+            others = tuple(series.keys[key] for key in view.keys if key != KEY)
+            by_others.setdefault(others, {})[float(series.keys[KEY])] = series
     # The series of an arm stands for it under its best rate, so that arms keep their order.
     return [
         (next(iter(sweep.values())), dict(sorted(sweep.items())))
@@ -58,8 +58,8 @@ def rate_sweeps(view: View) -> list[tuple[Series, Sweep]]:
     ]
 
 
-def _losses(one: Series) -> list[float]:
-    records = [run.record for run in one.runs if run.record.status == "done"]
+def _losses(series: Series) -> list[float]:
+    records = [run.record for run in series.runs if run.record.status == "done"]
     losses = (record.loss.validation for record in records)
     return [loss for loss in losses if loss is not None]
 
@@ -72,13 +72,13 @@ def _draw(plan: PanelLayout, sweeps: dict[int, Sweep]) -> "Figure":
     for axes, panel in zip(row, plan.panels, strict=True):
         name_panel(axes, panel.title)
         axes.set_xlabel("learning rate")
-        for one in reversed(panel.series):
-            lost |= _draw_sweep(axes, plan, one, sweeps[id(one)])
-    every = [one for sweep in sweeps.values() for one in sweep.values()]
+        for series in reversed(panel.series):
+            lost |= _draw_sweep(axes, plan, series, sweeps[id(series)])
+    every = [series for sweep in sweeps.values() for series in sweep.values()]
     unigram = distinct(
         round(loss, 3)
-        for one in every
-        for run in one.runs
+        for series in every
+        for run in series.runs
         if (loss := run.record.loss.unigram) is not None
     )
     if len(unigram) == 1:
@@ -87,9 +87,9 @@ def _draw(plan: PanelLayout, sweeps: dict[int, Sweep]) -> "Figure":
     if lost:
         middle = zone(row, "not finished")
         for axes, panel in zip(row, plan.panels, strict=True):
-            for one in panel.series:
-                look = plan.look(one)
-                rates = [rate for rate, at in sweeps[id(one)].items() if not _losses(at)]
+            for series in panel.series:
+                look = plan.look(series)
+                rates = [rate for rate, at in sweeps[id(series)].items() if not _losses(at)]
                 axes.plot(
                     rates,
                     [middle] * len(rates),
@@ -107,11 +107,11 @@ def _draw(plan: PanelLayout, sweeps: dict[int, Sweep]) -> "Figure":
     return figure
 
 
-def _draw_sweep(axes: "Axes", plan: PanelLayout, one: Series, sweep: Sweep) -> bool:
+def _draw_sweep(axes: "Axes", plan: PanelLayout, series: Series, sweep: Sweep) -> bool:
     """Draw the line of an arm; return whether a rate of it has no finished seed."""
     known = {rate: losses for rate, at in sweep.items() if (losses := _losses(at))}
     rates, means = list(known), [fmean(losses) for losses in known.values()]
-    look = plan.look(one)
+    look = plan.look(series)
     if look is None:
         axes.plot(rates, means, color=GREY, linewidth=0.7, zorder=2)
     else:

@@ -58,7 +58,7 @@ class View:
 
     def values(self, key: str) -> list[str]:
         """The values of a key that occur, numbers in order."""
-        values = dict.fromkeys(one.keys[key] for one in self.series)
+        values = dict.fromkeys(series.keys[key] for series in self.series)
         return sorted(values, key=number_first)
 
     def looks(self, key: str | None) -> dict[str, Look]:
@@ -68,8 +68,8 @@ class View:
     def panels(self, keys: Sequence[str]) -> list[Panel]:
         """Split the series by these keys."""
         groups: dict[tuple[str, ...], list[Series]] = {}
-        for one in self.series:
-            groups.setdefault(tuple(one.keys[key] for key in keys), []).append(one)
+        for series in self.series:
+            groups.setdefault(tuple(series.keys[key] for key in keys), []).append(series)
         places = [{value: i for i, value in enumerate(self.values(key))} for key in keys]
         order = sorted(
             groups, key=lambda values: [p[v] for p, v in zip(places, values, strict=True)]
@@ -80,7 +80,9 @@ class View:
 def in_turn(panels: Sequence[Panel], count: int) -> list[Series]:
     """Return at most `count` series: the best of each panel, then the second best, and so on."""
     most = max((len(panel.series) for panel in panels), default=0)
-    turns = [one.series[turn] for turn in range(most) for one in panels if turn < len(one.series)]
+    turns = [
+        panel.series[turn] for turn in range(most) for panel in panels if turn < len(panel.series)
+    ]
     return turns[:count]
 
 

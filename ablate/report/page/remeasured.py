@@ -30,27 +30,27 @@ def sheets(run: Run) -> list[Sheet]:
 
 
 def _lengths(measurements: Sequence[Measured]) -> Sheet:
-    lengths = sorted({length for one in measurements for length in one.lengths})
+    lengths = sorted({length for measurement in measurements for length in measurement.lengths})
     heads = ["overrides", *(f"acc. at {length:g}" for length in lengths)]
-    shuffled = any(one.shuffle_change is not None for one in measurements)
+    shuffled = any(measurement.shuffle_change is not None for measurement in measurements)
     heads += ["change of loss when shuffled, nats"] * shuffled
     rows = []
-    for one in measurements:
-        accuracy = dict(zip(one.lengths, one.accuracy, strict=True))
+    for measurement in measurements:
+        accuracy = dict(zip(measurement.lengths, measurement.accuracy, strict=True))
         # A length that was tried, of a model that could do another: its scheme cannot do it.
-        able = any(value is not None for value in one.accuracy)
-        absent = {length: UNDEFINED for length in one.lengths if able}
-        row = [_name(one)]
+        able = any(value is not None for value in measurement.accuracy)
+        absent = {length: UNDEFINED for length in measurement.lengths if able}
+        row = [_name(measurement)]
         row += [_told(accuracy.get(length), absent.get(length, NONE)) for length in lengths]
-        rows.append(row + [_change(one)] * shuffled)
+        rows.append(row + [_change(measurement)] * shuffled)
     return Sheet("Measurements of the trained model", heads, rows)
 
 
 def _positions(measurements: Sequence[Measured]) -> Sheet:
     rows = [
-        [f"{_name(one)}: {kind.replace('_', ' ')}", *map(_told, values)]
-        for one in measurements
-        for kind, values in one.position_r2.items()
+        [f"{_name(measurement)}: {kind.replace('_', ' ')}", *map(_told, values)]
+        for measurement in measurements
+        for kind, values in measurement.position_r2.items()
     ]
     layers = max((len(row) - 1 for row in rows), default=0)
     heads = ["R² of a token's position", *(f"layer {layer}" for layer in range(layers))]
@@ -58,18 +58,18 @@ def _positions(measurements: Sequence[Measured]) -> Sheet:
     return Sheet("Where position can be read", heads, padded)
 
 
-def _name(one: Measured) -> str:
-    if one.overrides is None:
+def _name(measurement: Measured) -> str:
+    if measurement.overrides is None:
         return ENDED
-    return clean(" ".join(one.overrides)) or "no overrides"
+    return clean(" ".join(measurement.overrides)) or "no overrides"
 
 
 def _told(value: float | None, absent: str = NONE) -> str:
     return absent if value is None else f"{value:z.3f}" if abs(value) < 1000 else f"{value:.3g}"
 
 
-def _change(one: Measured) -> str:
-    if one.shuffle_change is None:
+def _change(measurement: Measured) -> str:
+    if measurement.shuffle_change is None:
         return NONE
-    bounds = " to ".join(f"{bound:+.3f}" for bound in one.shuffle_interval)
-    return f"{one.shuffle_change:+.3f}" + (f" [{bounds}]" if bounds else "")
+    bounds = " to ".join(f"{bound:+.3f}" for bound in measurement.shuffle_interval)
+    return f"{measurement.shuffle_change:+.3f}" + (f" [{bounds}]" if bounds else "")

@@ -60,20 +60,20 @@ def variable(colour: str) -> str:
     return f"--h{colour.removeprefix('#')}"
 
 
-def inline(one: Drawing) -> str:
+def inline(figure: Drawing) -> str:
     """Return a figure as an SVG element for a page, the same text for the same figure."""
     from matplotlib import rc_context
 
     with drawing(), rc_context({"svg.fonttype": "none"}):
-        text = _svg(one.draw())
+        text = _svg(figure.draw())
     text = text[text.index("<svg") :]
     text = METADATA.sub("", text)
     width = re.search(r'viewBox="0 0 ([\d.]+)', text)
     size = f' style="max-width:{float(width.group(1)) * 1.35:.0f}px"' if width else ""
     head, rest = text.split(">", 1)
     head = re.sub(r' (?:width|height|version)="[^"]*"', "", head)
-    body = _own_ids(_themed(_short(rest)), one.name)
-    return f'{head} role="img" aria-labelledby="{one.name}-title"{size}>{body.strip()}'
+    body = _own_ids(_themed(_short(rest)), figure.name)
+    return f'{head} role="img" aria-labelledby="{figure.name}-title"{size}>{body.strip()}'
 
 
 def _svg(figure: "Figure") -> str:

@@ -53,14 +53,14 @@ def collect(paths: Sequence[Path], outputs: Path) -> list[Run]:
     """
     if not paths:
         return [load(directory) for directory in newest_study(outputs)]
-    found: dict[str, Path] = {}
+    by_path: dict[str, Path] = {}
     for path in paths:
         directories = find(_existing(path, outputs))
         if not directories:
             raise UserError(f"{path}: no runs here; {HOW_TO_BEGIN}")
         for directory in directories:
-            found.setdefault(os.path.realpath(directory), directory)
-    return [load(directory) for directory in found.values()]
+            by_path.setdefault(os.path.realpath(directory), directory)
+    return [load(directory) for directory in by_path.values()]
 
 
 HOW_TO_BEGIN = "`ablate run` makes one, in outputs/<study>/<run>/ (--outputs names another root)"
@@ -112,12 +112,12 @@ def find(path: Path, levels: int = LEVELS) -> list[Path]:
     folders = [
         Path(entry.path) for entry in entries if not entry.name.startswith(".") and entry.is_dir()
     ]
-    found = {folder: find(folder, levels - 1) for folder in folders}
-    direct = any(runs == [folder] for folder, runs in found.items())
-    if direct or not any(found.values()):
+    by_folder = {folder: find(folder, levels - 1) for folder in folders}
+    direct = any(runs == [folder] for folder, runs in by_folder.items())
+    if direct or not any(by_folder.values()):
         # Among runs, or where there is nothing else, an empty folder is a run that left nothing.
-        found |= {folder: [folder] for folder in folders if _hollow(folder)}
-    return [run for runs in found.values() for run in runs]
+        by_folder |= {folder: [folder] for folder in folders if _hollow(folder)}
+    return [run for runs in by_folder.values() for run in runs]
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

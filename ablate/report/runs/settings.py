@@ -29,15 +29,15 @@ def settings(run: Run) -> Settings:
     """Return the settings of a run by dotted key, and its identity."""
     record = run.record
     choices, config = record.choices, record.config
-    found: Settings = {}
+    named: Settings = {}
     for group in dict.fromkeys((*choices, *config)):
         if group in CIRCUMSTANCES or group in IDENTITY:
             continue
         if group in choices:
-            found[group] = choices[group]
-        found.update(_flat(group, config.get(group), skip_itself=group in choices))
+            named[group] = choices[group]
+        named.update(_flat(group, config.get(group), skip_itself=group in choices))
     identity = {"study": run.study, "arm": run.arm, "seed": record.seed, "name": run.name}
-    return found | identity | {"status": record.status, "label": run.label}
+    return named | identity | {"status": record.status, "label": run.label}
 
 
 def _flat(key: str, value: Any, skip_itself: bool) -> Settings:

@@ -141,8 +141,8 @@ def _arm_keys(kept: Sequence[tuple[Run, Settings]], each_run: bool) -> list[str]
     studies = ["study"] if len({row["study"] for row in rows}) > 1 else []
     differs = differing(rows)
     keys = [*studies, *differs]
-    told = {tuple(text(row.get(key)) for key in keys) for row in rows}
-    if not differs or len(told) < len({(row["study"], row["arm"]) for row in rows}):
+    told_apart = {tuple(text(row.get(key)) for key in keys) for row in rows}
+    if not differs or len(told_apart) < len({(row["study"], row["arm"]) for row in rows}):
         keys.append("arm")
     return [*keys, "seed"] if each_run else keys
 
