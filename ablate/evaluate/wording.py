@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ablate.record.evaluated import Evaluation, Extrapolation, PositionProbe, Shuffle
 from ablate.record.record import Record
+from ablate.shell.terminal import in_columns
 
 
 def lines(entry: Evaluation, record: Record) -> list[str]:
@@ -51,7 +52,7 @@ def contexts(measured: Extrapolation, before: Extrapolation) -> list[str]:
             f"; against L: accuracy minus that at {measured.train_length}, 95 % over {over}; "
             f"margin {flags.margin}"
         )
-    return [*table(heading, rows), note]
+    return [*in_columns(heading, rows, right=True), note]
 
 
 def protocols(measured: Extrapolation) -> list[str]:
@@ -61,7 +62,7 @@ def protocols(measured: Extrapolation) -> list[str]:
         values = zip(result.lengths, result.accuracy, result.nll, strict=True)
         rows = [[str(length), cell(accuracy), cell(nll)] for length, accuracy, nll in values]
         text += ["", f"{name}: {result.definition}"]
-        text += table(["context", "accuracy", "nll"], rows)
+        text += in_columns(["context", "accuracy", "nll"], rows, right=True)
     return text
 
 
@@ -75,7 +76,7 @@ def buckets(measured: Extrapolation) -> list[str]:
         [f"{start + 1} to {end}", cell(accuracy), cell(nll)] for start, end, accuracy, nll in values
     ]
     title = f"by position in the longest window, {positions.targets} targets in each row"
-    return ["", title, *table(["position", "accuracy", "nll"], rows)]
+    return ["", title, *in_columns(["position", "accuracy", "nll"], rows, right=True)]
 
 
 def probe(measured: PositionProbe) -> list[str]:
@@ -98,7 +99,7 @@ def probe(measured: PositionProbe) -> list[str]:
         rows.append(row)
     return [
         "position probe: the place of a token told from the frozen states of each layer",
-        *table(heading, rows),
+        *in_columns(heading, rows, right=True),
         f"{measured.where}; error: mean absolute error in tokens ({guess:.1f} for "
         f"guessing the mean), on sequences of their own; control: the same with shuffled places",
     ]
@@ -138,13 +139,3 @@ def bounds(interval: Sequence[float] | None) -> str:
     '-0.250 to +0.125'
     """
     return "undefined" if interval is None else f"{interval[0]:+.3f} to {interval[1]:+.3f}"
-
-
-def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Right-aligned columns, two spaces apart."""
-    everything = [heading, *rows]
-    widths = [max(len(row[column]) for row in everything) for column in range(len(heading))]
-    return [
-        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
-        for row in everything
-    ]

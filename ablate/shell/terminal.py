@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ablate.shell.finite import finite
@@ -94,6 +94,25 @@ def laid_out(table: "Table", width: int | None) -> list["Text"]:
     for text in texts:
         text.rstrip()
     return texts
+
+
+def in_columns(
+    heading: Sequence[str], rows: Sequence[Sequence[str]], *, right: bool = False
+) -> list[str]:
+    """Lines of aligned columns under a heading, two spaces apart and as wide as they need to be.
+
+    >>> in_columns(["status", "run"], [["done", "pos=rope"]])
+    ['status  run', 'done    pos=rope']
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for _ in heading:
+        table.add_column(no_wrap=True, justify="right" if right else "left")
+    for row in (heading, *rows):
+        table.add_row(*map(Text, row))
+    return list(map(str, laid_out(table, None)))
 
 
 def readable(text: str, encoding: str | None) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ablate.record import disk, lock
 from ablate.run.summary import duration
 from ablate.shell.stderr import say
+from ablate.shell.terminal import in_columns
 from ablate.sweep.arguments import Arguments
 from ablate.sweep.plan import PlannedRun
 
@@ -65,7 +66,7 @@ def summarise(
     unfinished = [o for o in outcomes if o.status in UNFINISHED]
     interrupted = interrupted and bool(unfinished)
     if len(plan) > 1:
-        say("\n" + "\n".join(table([o.cells() for o in outcomes])))
+        say("\n" + "\n".join(in_columns(HEADING, [o.cells() for o in outcomes])))
     if len(plan) > 1 or interrupted or unfinished:
         counts = count_statuses([o.status for o in outcomes])
         say(f"\n{len(plan)} run{'s' * (len(plan) > 1)}: {counts}")
@@ -82,20 +83,6 @@ def summarise(
     if interrupted:
         return 130
     return 1 if unfinished else 0
-
-
-def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Lines with aligned columns under HEADING.
-
-    >>> table([("done", "healthy", "2.312", "1 min 01 s", "pos=rope")])[1]
-    'done    healthy  2.312      1 min 01 s  pos=rope'
-    """
-    lines = [HEADING, *rows]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(HEADING) - 1)]
-    return [
-        "  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[-1]])
-        for line in lines
-    ]
 
 
 def count_statuses(statuses: Sequence[str | None]) -> str:
