@@ -169,6 +169,18 @@ def test_every_room_says_what_it_is_for() -> None:
             assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
 
 
+def test_what_tests_share_is_imported_by_its_whole_name() -> None:
+    tests = files(PACKAGE.parent / "tests")
+    names = {path.stem for path in tests}
+    wrong = {
+        f"{path}: {name}"
+        for path in tests
+        for name in imported(path)
+        if name.partition(".")[0] in names
+    }
+    assert not wrong
+
+
 @pytest.mark.parametrize("room", sorted(FOREIGN))
 def test_a_room_keeps_clear_of_foreign_packages(room: str) -> None:
     wrong = {

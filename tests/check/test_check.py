@@ -4,10 +4,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-import check_parts as parts
 import pytest
 import torch
-from check_parts import DEEP, Cells, broken, look
 
 from ablate.check.cell import Cell
 from ablate.check.checks import check_cell, marks, warnings
@@ -18,6 +16,8 @@ from ablate.check.passes import undisturbed
 from ablate.config.catalogue import Catalogue
 from ablate.train.measures import slope
 from ablate.train.schedules import LinearWarmup, Warmup
+from tests.check import check_parts as parts
+from tests.check.check_parts import DEEP, Cells, broken, look
 
 POSITIONS, NORMS = Catalogue().names("pos"), Catalogue().names("norm")
 

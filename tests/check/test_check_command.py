@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from check_parts import SMALL
 
 from ablate import cli
 from ablate.check.listed import CHECKS
@@ -14,6 +13,7 @@ from ablate.config.compose import Composer
 from ablate.run import execute as run
 from ablate.run.planned import PlannedRun
 from ablate.train.listeners import Listener
+from tests.check.check_parts import SMALL
 from tests.conftest import later_wins
 
 NAMES = [check.name for check in CHECKS]
@@ -61,7 +61,7 @@ def test_a_warning_says_what_to_try_and_is_no_failure(check: Any) -> None:
 
 def test_a_broken_property_is_exit_code_1(check: Any, tmp_path: Path) -> None:
     (tmp_path / "mine" / "pos").mkdir(parents=True)
-    text = "# Leaks. | x |\n# kind: relative\n_target_: check_parts.SeesTheMean\n"
+    text = "# Leaks. | x |\n# kind: relative\n_target_: tests.check.check_parts.SeesTheMean\n"
     (tmp_path / "mine" / "pos" / "leak.yaml").write_text(text)
     done = check("pos=leak", "--config-dir", "mine")
     assert done.code == 1

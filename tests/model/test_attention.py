@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from model_parts import build, copy_equal_names, names, shake, tokens
 
 from ablate.errors import UserError
 from ablate.model.cache import Cache
 from ablate.model.position.bias import Alibi
 from ablate.model.position.rotary import Rope
 from ablate.model.transformer import count_parameters
+from tests.model.model_parts import build, copy_equal_names, names, shake, tokens
 
 PADDING = torch.tensor([[False] * 9 + [True] * 3, [False] * 12])
 

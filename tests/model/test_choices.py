@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 import torch
-from model_parts import (
+from torch import Tensor, nn
+
+from ablate.errors import UserError
+from ablate.model.feed_forward import FeedForward
+from ablate.model.normalizers import LayerNorm
+from ablate.model.placement.sphere import SphereNorm
+from ablate.model.position.base import NoPosition
+from ablate.model.projection import Maps
+from ablate.model.shape import Shape
+from ablate.model.transformer import Parts, Transformer, count_parameters
+from tests.model.model_parts import (
     GROUPS,
     build,
     class_of,
@@ -23,16 +33,6 @@ from model_parts import (
     path_of,
     tokens,
 )
-from torch import Tensor, nn
-
-from ablate.errors import UserError
-from ablate.model.feed_forward import FeedForward
-from ablate.model.normalizers import LayerNorm
-from ablate.model.placement.sphere import SphereNorm
-from ablate.model.position.base import NoPosition
-from ablate.model.projection import Maps
-from ablate.model.shape import Shape
-from ablate.model.transformer import Parts, Transformer, count_parameters
 
 CHOICES = [(group, name) for group in GROUPS for name in names(group)]
 SIZES = [(8, 1, 2), (8, 4, 2)]

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 import torch
-from model_parts import build, golden
 from torch import Tensor, nn
 
 from ablate.model.normalizers import DynamicTanh, LayerNorm, MaskedBatchNorm, RMSNorm
 from ablate.model.placement.depth import one_stack
 from ablate.model.transformer import Transformer, token_loss
+from tests.model.model_parts import build, golden
 
 Case = dict[str, Any]
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from model_parts import build, class_of, names, part, tokens
 from torch import nn
 
 from ablate.model.init import first_tokens, initialise, named_generator
@@ -13,6 +12,7 @@ from ablate.model.placement.depth import one_stack
 from ablate.model.projection import Projection
 from ablate.model.recipes import GPT2Init, TorchInit
 from ablate.model.transformer import Transformer, count_parameters
+from tests.model.model_parts import build, class_of, names, part, tokens
 
 WIDE = {"width": 64, "depth": 6, "heads": 2, "vocabulary": 97}
 

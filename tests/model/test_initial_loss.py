@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 import torch
-from model_parts import Choice, build, part
 from torch import Tensor
 
 from ablate.model.position.rotary import Rope
 from ablate.model.transformer import Transformer, token_loss
+from tests.model.model_parts import Choice, build, part
 
 PROSE = (
     "It was a bright cold day in April, and the clocks were striking; nobody on the stairs looked "

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from model_parts import GROUPS, build, golden, names, part, tokens
 from torch import Tensor, nn
 
 from ablate.model.normalizers import BatchNorm, LayerNorm, MaskedBatchNorm, RMSNorm
 from ablate.model.residual import ResidualRule, Site
 from ablate.model.wiring import Wiring
+from tests.model.model_parts import GROUPS, build, golden, names, part, tokens
 
 X = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(0))
 SITE = Site(layer=0, depth=2, sublayer="attention", width=8)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 import torch
-from model_parts import build, copy_equal_names, names, shake, tokens
 from torch import Tensor, nn
 
 from ablate.model.placement.sphere import SphereNorm
 from ablate.model.position.base import Positions, PositionScheme
 from ablate.model.transformer import Transformer, count_parameters
+from tests.model.model_parts import build, copy_equal_names, names, shake, tokens
 
 SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"norm": ("deepnorm", {"alpha": 1.0, "beta": 1.0})}, {"norm": "post"}),

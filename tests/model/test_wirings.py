@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from model_parts import build, names, shake, tokens
 from torch import Tensor
 
 from ablate.errors import UserError
 from ablate.model.cache import Cache
 from ablate.model.transformer import Transformer, token_loss
+from tests.model.model_parts import build, names, shake, tokens
 
 NEED_SUM = {"admin", "b2t", "deepnorm", "ngpt", "residual_dual"}
 """Placements that need the sum x + F."""

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import made_up_run
 import pytest
 from rich.console import Console
 
 from ablate.run.display import HEARTBEAT, Live, Plain, display
 from ablate.run.progress import SO_FAR, CurveWatch, Headway
 from ablate.run.summary import IN_WORDS, summary_lines
+from tests.run import made_up_run
 
 FOLDER = Path("outputs") / (made_up_run.record().run_id or "")
 NAME = FOLDER.name

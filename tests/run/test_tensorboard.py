@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import made_up_run
 import pytest
 from tensorboard import context
 from tensorboard.backend.event_processing import (
@@ -27,6 +26,7 @@ from ablate.run import pictures
 from ablate.run.board_tags import LAYOUT, diagnosis
 from ablate.run.hyperparameters import COLUMNS, hyperparameters
 from ablate.run.tensorboard import TensorBoard
+from tests.run import made_up_run
 
 
 def write(directory: Path, record: Record | None = None, **outcome: Any) -> None:

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from generated_parts import NAMES, choice, task_named
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ablate.data.generated.generated_task import END, OWN, PAD
 from ablate.data.tasks import IGNORED, Batch
 from ablate.errors import UserError
+from tests.data.generated.generated_parts import NAMES, choice, task_named
 
 every_task = pytest.mark.parametrize("name", NAMES)
 

@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from generated_parts import NAMES, SOLVERS, targets_of, task_named
 
 from ablate.data.generated.generated_task import ASK, END, OWN, PAD
 from ablate.data.generated.sentences import ADVERBS, BACKWARD, FORWARD, NOUNS, VERBS, WORDS
 from ablate.data.tasks import IGNORED
+from tests.data.generated.generated_parts import NAMES, SOLVERS, targets_of, task_named
 
 
 def real(row: np.ndarray) -> list[int]:

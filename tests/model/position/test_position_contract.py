@@ -7,7 +7,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from position_parts import (
+
+from ablate.errors import UserError
+from ablate.model.shape import Shape
+from ablate.model.transformer import Transformer, count_parameters, token_loss
+from tests.model.position.position_parts import (
     NAMES,
     SHAPE,
     at,
@@ -24,10 +28,6 @@ from position_parts import (
     stir,
     tokens,
 )
-
-from ablate.errors import UserError
-from ablate.model.shape import Shape
-from ablate.model.transformer import Transformer, count_parameters, token_loss
 
 every = pytest.mark.parametrize("name", NAMES)
 FACTS = {name: heading_of(name)[1] for name in NAMES}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import torch
-from position_parts import SHAPE, make, model_of, nested, tokens
 
 from ablate.errors import UserError
+from tests.model.position.position_parts import SHAPE, make, model_of, nested, tokens
 
 ODD = replace(SHAPE, width=6, heads=2)
 

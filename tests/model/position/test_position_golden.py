@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import torch
-from position_parts import agree, array, at, golden, make, scores
 from torch import nn
 
 from ablate.model.attention import Attention
@@ -17,6 +16,7 @@ from ablate.model.position.t5 import t5_bucket
 from ablate.model.position.xpos import xpos_decay
 from ablate.model.projection import Maps
 from ablate.model.shape import Shape
+from tests.model.position.position_parts import agree, array, at, golden, make, scores
 
 
 def cases(name: str) -> pytest.MarkDecorator:

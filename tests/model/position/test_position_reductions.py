@@ -6,17 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from position_parts import (
-    SHAPE,
-    array,
-    at,
-    decode,
-    make,
-    model_of,
-    nested,
-    scores,
-    tokens,
-)
 from torch import Tensor
 
 from ablate.model.position.additive import embedding_factor, sinusoid_frequencies
@@ -30,6 +19,17 @@ from ablate.model.position.relative import look_up
 from ablate.model.position.rotary import rotary_frequencies
 from ablate.model.position.rotary_scaled import ntk_base, yarn_range
 from ablate.model.shape import Shape
+from tests.model.position.position_parts import (
+    SHAPE,
+    array,
+    at,
+    decode,
+    make,
+    model_of,
+    nested,
+    scores,
+    tokens,
+)
 
 TEXT = tokens(2, 30)
 

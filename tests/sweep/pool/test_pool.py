@@ -10,12 +10,12 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-import pool_jobs
 import pytest
 
 from ablate.sweep.pool import processes as pool
 from ablate.sweep.pool.launch import warm_up
 from ablate.sweep.pool.processes import Ear, Job, Pool, alive
+from tests.sweep.pool import pool_jobs
 
 
 class Notes(Ear):
