@@ -18,7 +18,6 @@ from ablate.judge.diagnosis import diagnose
 from ablate.record import disk
 from ablate.record.lock import hold
 from ablate.record.record import Record
-from ablate.run.hydra_files import write_hydra_files
 from ablate.run.planned import PlannedRun, ended_since
 from ablate.run.recording import describe, finish, first_record, measure_training
 from ablate.run.trainer import make_trainer
@@ -52,8 +51,7 @@ def execute(
         before, _ = disk.read(directory)
         if before and ended_since(directory, planned.stamp):
             return before
-        if planned.hydra_files:
-            write_hydra_files(directory, planned.hydra_files)
+        planned.write_hydra_files()
         clear(directory, HALF_WRITTEN)
         if planned.config["rerun"]:
             clear(directory, OWN_FILES)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from omegaconf import OmegaConf
+
 from ablate.config.compose import Composition
 from ablate.config.identity import Identity
 from ablate.record import disk
@@ -44,6 +46,22 @@ class PlannedRun:
         """The same run, with a path that holds whatever folder a process goes to."""
         whole = os.path.abspath(self.directory)  # noqa: PTH100  a link stays one
         return replace(self, directory=Path(whole))
+
+    def write_hydra_files(self) -> None:
+        """Write .hydra/ into the run's folder as Hydra does, unless Hydra itself has.
+
+        Raises OSError.
+        """
+        if not self.hydra_files:
+            return
+        hydra = self.hydra_files["hydra"]["hydra"]
+        runtime = {**hydra["runtime"], "output_dir": str(self.directory)}
+        folder = self.directory / ".hydra"
+        folder.mkdir(exist_ok=True)
+        files = {**self.hydra_files, "hydra": {"hydra": {**hydra, "runtime": runtime}}}
+        for name, content in files.items():
+            text = OmegaConf.to_yaml(OmegaConf.create(content))
+            (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
 
     def status(self) -> str | None:
         """The status on disk, None without a readable record."""

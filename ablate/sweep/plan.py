@@ -60,7 +60,7 @@ def is_timed(plan: Sequence[PlannedRun]) -> bool:
 def refused(plan: Sequence[PlannedRun]) -> Iterator[tuple[str, UserError]]:
     """The arms whose objects cannot be made, and why; raises UserError for a faulty corpus."""
     from ablate import build
-    from ablate.evaluate.lengths import check_lengths
+    from ablate.evaluate.trained import check_lengths
 
     corpora: dict[str, Any] = {}
     checked: set[str] = set()

@@ -1,12 +1,13 @@
 """Gradient norms by depth: at the first step, and over the steps as a heat map."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
 from ablate.record.curves import block_norms, read_lines
+from ablate.record.record import Gradients
 from ablate.report.figures.axes import WIDTH, grid, logarithmic, name_panel, name_rows
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUANTITIES = (
-    ("parameters_first", "parameters"),
-    ("inputs_first", "input (dL/dx)"),
+Quantity = Callable[[Gradients], list[float | None]]
+QUANTITIES: tuple[tuple[Quantity, str], ...] = (
+    (lambda gradients: gradients.parameters_first, "parameters"),
+    (lambda gradients: gradients.inputs_first, "input (dL/dx)"),
 )
 MAPS = 9
 STEPS = 48  # columns of a heat map
@@ -28,7 +30,7 @@ NORM = "L2 norm of the gradient before clipping, of the mean-token loss"
 
 def by_depth(view: View) -> Drawing | None:
     """Gradient norm by block at step 1, one panel a placement, all on one scale."""
-    known = [(key, name) for key, name in QUANTITIES if any(_lines(view, key).values())]
+    known = [(norms, name) for norms, name in QUANTITIES if any(_lines(view, norms).values())]
     if not known:
         return None
     return Drawing(
@@ -43,10 +45,10 @@ def by_depth(view: View) -> Drawing | None:
     )
 
 
-def _lines(view: View, key: str) -> dict[int, list[float | None]]:
+def _lines(view: View, norms: Quantity) -> dict[int, list[float | None]]:
     """Return the median norm by block of every series."""
     return {
-        id(series): over_seeds([vars(run.record.gradients)[key] for run in series.runs])
+        id(series): over_seeds([norms(run.record.gradients) for run in series.runs])
         for series in view.series
     }
 
@@ -66,10 +68,10 @@ def over_seeds(norms: Sequence[Sequence[float | None]]) -> list[float | None]:
     return [median(column) if column else None for column in kept]
 
 
-def _draw_by_depth(view: View, plan: PanelLayout, known: list[tuple[str, str]]) -> "Figure":
+def _draw_by_depth(view: View, plan: PanelLayout, known: list[tuple[Quantity, str]]) -> "Figure":
     figure, rows = grid(len(plan.panels), len(known), height=1.75, across=plan.across)
-    for row, (key, name) in zip(rows, known, strict=True):
-        lines = _lines(view, key)
+    for row, (norms, name) in zip(rows, known, strict=True):
+        lines = _lines(view, norms)
         row[0].set_yscale("log")
         name_rows(row, name)
         for axes, panel in zip(row, plan.panels, strict=True):

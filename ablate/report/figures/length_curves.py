@@ -1,10 +1,12 @@
 """Accuracy and nll of the same targets against the length of their context."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from ablate.record.evaluated import Extrapolation
 from ablate.report.figures.axes import grid, name_panel, name_rows, zone
 from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY
@@ -15,16 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUANTITIES = (
-    ("accuracy", "accuracy"),
-    ("exact", "exact match"),
-    ("nll", "nll, nats"),
+Quantity = Callable[[Extrapolation], list[float | None]]
+QUANTITIES: tuple[tuple[Quantity, str], ...] = (
+    (lambda measured: measured.accuracy, "accuracy"),
+    (lambda measured: measured.exact, "exact match"),
+    (lambda measured: measured.nll, "nll, nats"),
 )
 
 
 def lengths(view: View) -> Drawing | None:
     """Accuracy and nll against context in train lengths; undefined lengths are marked."""
-    if not any(context_curve(series, "accuracy") for series in view.series):
+    if not any(context_curve(series, QUANTITIES[0][0]) for series in view.series):
         return None
     several = any(seeds(series.runs) > 1 for series in view.series)
     return Drawing(
@@ -43,7 +46,7 @@ Curve = dict[float, list[float] | None]
 """Context in train lengths to the values of the seeds, None where it is undefined."""
 
 
-def context_curve(series: Series, key: str) -> Curve:
+def context_curve(series: Series, quantity: Quantity) -> Curve:
     """Return a series' values by context, of finished runs."""
     curves: dict[float, list[float]] = {}
     undefined: set[float] = set()
@@ -52,7 +55,7 @@ def context_curve(series: Series, key: str) -> Curve:
         trained = measured.train_length
         if run.record.status != "done" or not trained:
             continue
-        for length, value in zip(measured.lengths, vars(measured)[key], strict=False):
+        for length, value in zip(measured.lengths, quantity(measured), strict=False):
             if length and value is None:
                 undefined.add(length / trained)
             elif length and value is not None:
@@ -62,11 +65,13 @@ def context_curve(series: Series, key: str) -> Curve:
 
 def _draw(view: View, plan: PanelLayout) -> "Figure":
     drawn = [
-        (k, n) for k, n in QUANTITIES if any(context_curve(series, k) for series in view.series)
+        (quantity, name)
+        for quantity, name in QUANTITIES
+        if any(context_curve(series, quantity) for series in view.series)
     ]
     figure, rows = grid(len(plan.panels), len(drawn), height=1.85, across=plan.across)
-    for row, (key, name) in zip(rows, drawn, strict=True):
-        curves = {id(series): context_curve(series, key) for series in view.series}
+    for row, (quantity, name) in zip(rows, drawn, strict=True):
+        curves = {id(series): context_curve(series, quantity) for series in view.series}
         contexts = sorted({context for curve in curves.values() for context in curve})
         row[0].set_xscale("log", base=2)
         row[0].set_xticks(contexts, [_times(context) for context in contexts])

@@ -130,7 +130,7 @@ def test_an_undefined_length_is_marked_and_not_dropped(outputs: Path, add_run: F
     add_run({"pos": "rope"})
     add_run({"pos": "learned"}, extrapolation__accuracy=[0.4, 0.45, None, None, None])
     by_pos = {one.keys["pos"]: one for one in view(outputs).series}
-    assert context_curve(by_pos["learned"], "accuracy") == {
+    assert context_curve(by_pos["learned"], lambda measured: measured.accuracy) == {
         0.5: [0.4],
         1.0: [0.45],
         2.0: None,
