@@ -6,30 +6,39 @@ from statistics import fmean
 
 from ablate.judge.evidence import Number
 from ablate.judge.finding import Finding, at_unigram, states
+from ablate.judge.remedies import Offer, change, fitting, higher, other, remeasure, words
 from ablate.judge.thresholds import CLIFF, FADED, MARGIN
 from ablate.record.evaluated import Extrapolation, PositionCurve
-from ablate.record.record import Record
+from ablate.record.record import Record, Remedy
 
 
 def order(record: Record) -> Finding | None:
-    """A loss that does not mind in which order the input comes.
+    """A loss that does not mind in which order the input comes: surely by less than the margin.
 
     A run that learned nothing shows nothing of it, unless it is an encoder without a scheme, which
     cannot know the order; a decoder can, by what its tokens have seen.
     """
     shuffle, without = record.shuffle, states(record, "pos", "absent")
-    if shuffle is None or shuffle.change is None or abs(shuffle.change) > MARGIN:
+    if shuffle is None or shuffle.change is None or shuffle.interval is None:
+        return None
+    if max(map(abs, shuffle.interval)) > MARGIN:
         return None
     blind = without and shuffle.causal is False
     if at_unigram(record) and not blind:
         return None
     return Finding(
         "order is not used",
-        {"shuffle_change": shuffle.change},
-        "no position scheme" if without else "the position scheme carries nothing the model uses",
-        "a position scheme: pos=rope"
+        {
+            "shuffle_change": shuffle.change,
+            "shuffle_low": shuffle.interval[0],
+            "shuffle_high": shuffle.interval[1],
+        },
+        "no position scheme"
         if without
-        else "another pos, or a task in which order counts",
+        else "maybe the position scheme carries nothing the model uses",
+        fitting(record, change("pos", "rope", "a position scheme: pos=rope"))
+        if without
+        else fitting(record, other("pos", "another pos"), words("a task in which order counts")),
     )
 
 
@@ -45,7 +54,8 @@ def length(record: Record) -> Finding | None:
             "undefined past L",
             {"train_length": trained},
             "the scheme has no such position",
-            "a relative scheme: pos=alibi, pos=rope",
+            fitting(record, *RELATIVE) or fitting(record, other("pos", "another pos")),
+            spoils="length",
         )
     farthest = past[-1]
     retention = measured.retention[farthest]
@@ -58,20 +68,37 @@ def length(record: Record) -> Finding | None:
         return past_examples(record, numbers)
     jump = cliff(measured.curve, trained)
     if jump is not None and jump > CLIFF:
+        relative = states(record, "pos", "relative")
         return Finding(
             "cliff past L",
             numbers | {"jump": jump},
-            "absolute positions that were never seen in training",
-            "a relative scheme: pos=alibi, pos=rope",
+            f"{'distances' if relative else 'absolute positions'} that were never seen in training",
+            past_length(record) if relative else fitting(record, *RELATIVE),
+            spoils="length",
         )
     return Finding(
         "gradual fall of accuracy past L",
         numbers,
         "phases or distances that were never seen in training",
-        f"{again(record)} pos=yarn, which needs no training"
-        if states(record, "pos", "scalable")
-        else "pos=alibi",
+        past_length(record),
+        spoils="length",
     )
+
+
+FADING = ("fading",)
+RELATIVE = (
+    change("pos", "alibi", "a relative scheme: pos=alibi", kinds=FADING),
+    change("pos", "rope", "a relative scheme: pos=rope", kinds=("rotary", "scalable")),
+)
+
+
+def past_length(record: Record) -> tuple[Remedy, ...]:
+    """What may help a scheme that can do longer contexts, and loses there."""
+    offers: list[Offer] = []
+    if states(record, "pos", "scalable"):
+        offers.append(remeasure(f"{again(record)} pos=yarn, which needs no training"))
+    offers.append(change("pos", "alibi", kinds=FADING))
+    return fitting(record, *offers) or fitting(record, higher("seq_len", "a longer seq_len"))
 
 
 def again(record: Record) -> str:
@@ -110,13 +137,25 @@ def past_examples(record: Record, numbers: Mapping[str, Number]) -> Finding:
             numbers,
             "a bias that falls with distance: what lies far back is out of its window, however "
             "flat the loss on text stays",
-            "another bias, pos=rope, or a longer seq_len",
+            fitting(
+                record,
+                change("pos", "rope", kinds=("rotary", "scalable")),
+                higher("seq_len", "a longer seq_len"),
+            ),
+            spoils="length",
         )
     return Finding(
         "trained lengths alone",
         numbers,
         "the rule that was learned does not carry over to longer examples",
-        "another pos, or pos=randomized, which trains on positions of long examples",
+        fitting(
+            record,
+            other("pos", "another pos"),
+            change(
+                "pos", "randomized", "pos=randomized, which trains on positions of long examples"
+            ),
+        ),
+        spoils="length",
     )
 
 

@@ -45,7 +45,9 @@ PHRASES: dict[tuple[str, ...], Callable[..., str]] = {
         "stream_last",
         "stream_factor",
     ): "rms of the stream {:.3g} to {:.3g}, x{:.2f} a block".format,
-    ("shuffle_change",): "loss changes by {:+.3f} nats when the input is shuffled".format,
+    ("shuffle_change", "shuffle_low", "shuffle_high"): (
+        "loss changes by {:+.3f} [{:+.3f}, {:+.3f}] nats when the input is shuffled".format
+    ),
     ("train_length",): "no accuracy beyond {} tokens".format,
     ("retention", "context"): retained,
     ("jump",): "{:+.2f} nats between the positions before and after L".format,

@@ -2,21 +2,27 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ablate.judge.evidence import Number, in_words
 from ablate.judge.thresholds import BELOW_UNIGRAM
-from ablate.record.record import Record, Signature
+from ablate.record.record import Record, Remedy, Signature
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A signature with the numbers that show it by name, its likely cause and what to try."""
+    """A signature with the numbers that show it by name, its likely cause and what to try.
+
+    It is made from one run, so cause and remedies are conjectures: a report knows the siblings and
+    tells what became of those that tried a remedy, by what the signature `spoils`.
+    """
 
     name: str
     numbers: Mapping[str, Number]
     cause: str
-    advice: str
+    remedies: tuple[Remedy, ...]
+    spoils: Literal["loss", "length", "start"] = "loss"
+    only_if_behind: bool = False
 
     def signature(self) -> Signature:
         """The finding as a record keeps it, with the numbers in words as `evidence`."""
@@ -24,8 +30,11 @@ class Finding:
             name=self.name,
             evidence=in_words(self.numbers),
             cause=self.cause,
-            advice=self.advice,
+            advice=", ".join(remedy.words for remedy in self.remedies),
             numbers=dict(self.numbers),
+            remedies=list(self.remedies),
+            spoils=self.spoils,
+            only_if_behind=self.only_if_behind or None,
         )
 
 

@@ -5,6 +5,7 @@ import math
 from ablate.judge.evidence import Number
 from ablate.judge.finding import Finding, at_unigram, by_block, logit_spread, states
 from ablate.judge.first_loss import judge_record
+from ablate.judge.remedies import Offer, change, fitting, lower, other, words
 from ablate.judge.stack import collapsed, gradient_flow, grows_exponentially, inner, vanished
 from ablate.record.record import Record
 
@@ -20,7 +21,8 @@ def first_loss(record: Record) -> Finding | None:
             "low first loss",
             numbers,
             "the model may see its targets: a shift or a mask that leaks",
-            "ablate check, which tests causality",
+            fitting(record, words("ablate check, which tests causality")),
+            spoils="start",
         )
     spread = logit_spread(record)
     if spread is not None:
@@ -28,18 +30,20 @@ def first_loss(record: Record) -> Finding | None:
         if spread < 3:  # small logits cost their half variance, larger ones less than that
             numbers["half_variance"] = spread**2 / 2
     config = record.config
-    causes, advice = [], []
+    causes: list[str] = []
+    offers: list[Offer] = []
     if config.get("tied"):
         causes.append("the head is tied to large embeddings")
-        advice.append("tied=false or init=gpt2")
+        offers += [change("tied", "false"), change("init", "gpt2")]
     if not config["norm"].get("final", False):
         causes.append("no norm stands before the head")
-        advice.append("norm.final=true")
+        offers.append(change("norm.final", "true"))
     return Finding(
         "high first loss",
         numbers,
-        " and ".join(causes) or "the head's weights are large",
-        ", ".join(advice) or "an init with a smaller head",
+        " and ".join(causes) or "maybe the head's weights are large",
+        fitting(record, *offers) or fitting(record, words("an init with a smaller head")),
+        spoils="start",
     )
 
 
@@ -61,12 +65,17 @@ def collapse(record: Record) -> Finding | None:
                 numbers[f"gradient_{name}"] = ratio
     if not numbers:
         return None
+    offers = [change("residual", "on")]
     without = states(record, "residual", "absent")
+    if not without:
+        offers.append(lower("depth", "less depth"))
+    if states(record, "norm", "absent"):
+        offers.append(other("norm", "a norm placement"))
     return Finding(
         "rank collapse" if "token_cosine" in numbers else "vanishing gradient",
         numbers,
         "no residual path" if without else "the signal does not pass the depth",
-        "residual=on" if without else "a norm, residual=on, or less depth",
+        fitting(record, *offers),
     )
 
 
@@ -85,5 +94,10 @@ def growth(record: Record) -> Finding | None:
             "stream_factor": math.exp(slope),
         },
         "no norm holds the stream" if states(record, "norm", "absent") else "large branches",
-        "a norm placement, residual=depth_scaled, or a smaller init",
+        fitting(
+            record,
+            other("norm", "a norm placement"),
+            change("residual", "depth_scaled"),
+            words("a smaller init"),
+        ),
     )

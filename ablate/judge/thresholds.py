@@ -20,6 +20,8 @@ UNTRAINED_SPREAD = 0.6
 
 STEEP = 100.0
 """Ratio of gradient norms between the ends of the stack."""
+EVEN = 10.0
+"""Ratio of gradient norms between the ends of the stack within which they count as even."""
 GROWTH = 3.0
 """Factor from the first block to the last by which an exponential growth shows."""
 FEWEST_GROWING = 4

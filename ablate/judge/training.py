@@ -6,6 +6,7 @@ from ablate.judge.beyond import order
 from ablate.judge.evidence import Number
 from ablate.judge.finding import Finding, by_block, states
 from ablate.judge.labels import still_falling
+from ablate.judge.remedies import change, fitting, higher, lower, words
 from ablate.judge.start import collapse
 from ablate.judge.thresholds import (
     EVALUATION_GAP,
@@ -15,7 +16,7 @@ from ablate.judge.thresholds import (
     IDLE,
     SHARP_LOGIT,
 )
-from ablate.record.record import Record
+from ablate.record.record import Record, Remedy
 
 
 def curve(record: Record) -> Finding | None:
@@ -26,8 +27,8 @@ def curve(record: Record) -> Finding | None:
         return None
     if name == "stuck" and (collapse(record) or order(record)):
         return None  # that is why
-    cause, advice = why(record, name)
-    return Finding(name, curve_numbers(record, name, spikes), cause, advice)
+    cause, remedies = why(record, name)
+    return Finding(name, curve_numbers(record, name, spikes), cause, remedies)
 
 
 def curve_numbers(record: Record, name: str, spikes: float) -> dict[str, Number]:
@@ -44,26 +45,27 @@ def curve_numbers(record: Record, name: str, spikes: float) -> dict[str, Number]
     return numbers
 
 
-def why(record: Record, name: str) -> tuple[str, str]:
-    """The likely cause of a bad curve and what to try."""
+def why(record: Record, name: str) -> tuple[str, tuple[Remedy, ...]]:
+    """The likely cause of a bad curve and what to try; another lr may be the better one here."""
     lr = record.config["lr"]
     points = record.curve.points()
     steps, losses = [step for step, _ in points], [loss for _, loss in points]
+    longer, hotter = higher("steps", "more steps"), higher("lr", "a larger lr")
+    cooler = lower("lr", "a smaller lr")
     if name == "stuck" and still_falling(steps, losses):
-        return (
-            f"it still falls: too few steps, or lr={lr:g} is too low",
-            "more steps or a larger lr",
-        )
+        cause = f"it still falls: too few steps, or lr={lr:g} is too low"
+        return cause, fitting(record, longer, hotter)
     final, unigram = record.loss.final, record.loss.unigram_train
     far = final is not None and unigram is not None and final > unigram + FAR_ABOVE_UNIGRAM
     if name == "stuck" and far:
-        return (
-            f"it has not come down to the unigram loss: too few steps, or lr={lr:g} is far off",
-            "more steps, then a larger and a smaller lr",
-        )
+        cause = f"it has not come down to the unigram loss: too few steps, or lr={lr:g} is far off"
+        return cause, fitting(record, longer, hotter, cooler)
+    warm = change("warmup", "linear")
     if states(record, "norm", "post-norm") and states(record, "warmup", "absent"):
-        return "post-norm without warmup", "warmup=linear, norm=deepnorm or norm=pre"
-    return f"a learning rate too high (lr={lr:g})", "a smaller lr, warmup=linear, clip=1"
+        placements = change("norm", "deepnorm"), change("norm", "pre")
+        return "maybe post-norm without warmup", fitting(record, warm, *placements)
+    cause = f"maybe a learning rate too high (lr={lr:g})"
+    return cause, fitting(record, cooler, warm, change("clip", "1"))
 
 
 def idle_depth(record: Record) -> Finding | None:
@@ -78,10 +80,17 @@ def idle_depth(record: Record) -> Finding | None:
         {"late_cosine": min(late)},
         "the branches' gates are still small"
         if gated
-        else "the depth curse of pre-norm: the stream outgrows what a block adds",
-        "more steps, or residual=on"
+        else "maybe the depth curse of pre-norm: the stream outgrows what a block adds",
+        fitting(record, higher("steps", "more steps"), change("residual", "on"))
         if gated
-        else "norm=layernorm_scaling, norm=mix_ln or norm=peri",
+        else fitting(
+            record,
+            change("norm", "layernorm_scaling"),
+            change("norm", "mix_ln"),
+            change("norm", "peri"),
+            lower("depth", "less depth"),
+        ),
+        only_if_behind=True,
     )
 
 
@@ -95,7 +104,7 @@ def sharp_attention(record: Record) -> Finding | None:
         "sharp attention",
         {"attention_max": last} | ({"attention_max_first": first} if first else {}),
         f"queries and keys grow at this learning rate (lr={record.config['lr']:g})",
-        "norm.qk=true or a smaller lr",
+        fitting(record, change("norm.qk", "true"), lower("lr", "a smaller lr")),
     )
 
 
@@ -116,5 +125,12 @@ def evaluation_gap(record: Record) -> Finding | None:
         "batch statistics differ from running ones, and see the future in training"
         if batch
         else "the training text is learned by heart, or differs from the validation text",
-        "norm_layer=layernorm" if batch else "more text, fewer steps, or dropout",
+        fitting(record, change("norm_layer", "layernorm"))
+        if batch
+        else fitting(
+            record,
+            words("more text"),
+            lower("steps", "fewer steps"),
+            higher("dropout", "dropout"),
+        ),
     )

@@ -146,6 +146,18 @@ class DepthProfile(RecordPart):
 
 
 @dataclass
+class Remedy(RecordPart):
+    """Something to try, in words, and the change of a setting that it is, if it is one."""
+
+    words: str = ""
+    key: str | None = left_out()
+    value: str | None = left_out()
+    """What the setting would be, as it is typed."""
+    way: str | None = left_out()
+    """lower, higher or other, where there is no one value; evaluate for what is no new run."""
+
+
+@dataclass
 class Signature(RecordPart):
     """What is the matter with a run: the numbers that show it, its likely cause, what to try."""
 
@@ -155,6 +167,12 @@ class Signature(RecordPart):
     advice: str = ""
     numbers: dict[str, Any] | None = left_out()
     """The parts of the evidence, by what they are: numbers and words."""
+    remedies: list[Remedy] | None = left_out()
+    """The parts of the advice; None in records of before they were kept."""
+    spoils: str | None = left_out()
+    """What it would make worse, and a remedy better: loss, length or start."""
+    only_if_behind: bool | None = left_out()
+    """Whether it is no fault in the best arm of a study."""
 
 
 @dataclass

@@ -93,6 +93,7 @@ def main(arguments: Sequence[str]) -> int:
             options.ledger,
             skipped=study_note.read(run.directory for run in runs),
             arm_by_arm=options.baseline is not None,
+            in_full=options.all,
         ),
         _command(runs, options, arguments),
     )

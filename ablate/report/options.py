@@ -155,6 +155,7 @@ def _parser() -> Parser:
     add(
         "--ledger", action="store_true", help="what each arm was given: parameters, tokens, lr, ..."
     )
+    add("--all", action="store_true", help="every list of what it says in full, none cut short")
     add("--runs", action="store_true", help="a row a run instead of a row an arm")
     add("--format", choices=FORMATS, help="default: table, or what --output's suffix says")
     add("--json", action="store_const", const="json", dest="format", help="same as --format json")

@@ -58,7 +58,7 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
     "vanishing gradient": (
         {"gradients.inputs_first": [10.0 ** (block - DEPTH) for block in range(DEPTH)]},
         "does not pass",
-        "residual=on",
+        "less depth",
     ),
     "stuck": (
         {"label": "stuck", "loss.final": 3.2, "facts.norm": ["post-norm"]},
@@ -72,7 +72,7 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "spike": ({"loss.spike_score": 0.002, "loss.spike_max": 9.0}, "lr=0.001", "smaller lr"),
     "order is not used": (
-        {"shuffle": {"change": 0.004}, "facts.pos": ["absent"]},
+        {"shuffle": {"change": 0.004, "interval": [-0.004, 0.012]}, "facts.pos": ["absent"]},
         "no position scheme",
         "pos=rope",
     ),
@@ -83,7 +83,7 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
             "extrapolation.retention": [1.0, 0.9, 0.1],
         },
         "falls with distance",
-        "another bias",
+        "pos=rope",
     ),
     "diverged": ({"label": "diverged", "loss.final": None}, "lr=0.001", "clip=1"),
     "exponential growth": (
@@ -120,6 +120,7 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
         {
             "extrapolation.retention": [1.0, 0.4, 0.1],
             "extrapolation.curve.nll": [2.0, 2.0, 2.6, 3.0],
+            "facts.pos": [],
         },
         "absolute positions",
         "relative",
@@ -185,7 +186,12 @@ HARMLESS: dict[str, dict[str, Any]] = {
     "a gradient that is small at the embeddings alone, which are large": {
         "gradients.inputs_first": [1e-9] + [0.02] * (DEPTH - 1)
     },
-    "an order that matters": {"shuffle": {"change": 0.8}, "facts.pos": ["absent"]},
+    "an order that matters": {
+        "shuffle": {"change": 0.8, "interval": [0.7, 0.9]},
+        "facts.pos": ["absent"],
+    },
+    "an order that may matter": {"shuffle": {"change": 0.018, "interval": [-0.023, 0.058]}},
+    "an order of which too little was seen for an interval": {"shuffle": {"change": 0.004}},
     "validation a little above training": {"loss.validation": 2.3},
     "a first loss above ln V by the chance of four targets": {
         "loss.excess": 0.85,
@@ -227,11 +233,12 @@ def test_a_run_above_the_unigram_loss_is_not_told_that_its_learning_rate_is_too_
 
 
 def test_a_run_that_learned_nothing_does_not_say_what_order_is_worth() -> None:
-    stuck = {"label": "stuck", "loss.final": 3.2, "shuffle": {"change": 0.0}}
+    none = {"change": 0.0, "interval": [0.0, 0.0]}
+    stuck = {"label": "stuck", "loss.final": 3.2, "shuffle": none}
     assert [found.name for found in diagnose(changed(stuck))] == ["stuck"]
     decoder = stuck | {"facts.pos": ["absent"]}
     assert [found.name for found in diagnose(changed(decoder))] == ["stuck"]
-    (found,) = diagnose(changed(decoder | {"shuffle": {"change": 0.0, "causal": False}}))
+    (found,) = diagnose(changed(decoder | {"shuffle": none | {"causal": False}}))
     assert found.name == "order is not used"
 
 
@@ -274,3 +281,38 @@ def test_a_cliff_needs_both_sides() -> None:
     assert cliff(PositionCurve(position=[8, 16], nll=[2.0, 2.0]), 16) is None
     assert cliff(PositionCurve(position=[8, 16, 24], nll=[2.0, None, 3.0]), 16) is None
     assert cliff(None, 16) is None
+
+
+PAST_L: dict[str, dict[str, Any]] = {
+    "undefined past L": SICK["undefined past L"][0],
+    "cliff past L": SICK["cliff past L"][0],
+    "gradual fall of accuracy past L": {"extrapolation.retention": [1.0, 0.8, 0.5]},
+    "far retrieval fails": SICK["far retrieval fails"][0],
+}
+KINDS: dict[str, list[str]] = {
+    "rope": ["relative", "rotary", "scalable"],
+    "alibi": ["fading", "relative"],
+    "xpos": ["fading", "relative", "rotary"],
+    "rope_of_an_old_record": ["relative", "scalable"],
+}
+
+
+@pytest.mark.parametrize("name", PAST_L)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_scheme_is_advised_to_its_own_kind(name: str, kind: str) -> None:
+    """A rotary run was told to try RoPE, and that its positions are absolute."""
+    record = changed(PAST_L[name] | {"facts.pos": KINDS[kind]})
+    for finding in diagnose(record):
+        tried = {remedy.value for remedy in finding.remedies or []}
+        assert not ("fading" in KINDS[kind] and "alibi" in tried)
+        assert not ({"rotary", "scalable"} & set(KINDS[kind]) and "rope" in tried)
+        assert finding.advice
+        assert "absolute" not in finding.cause
+
+
+def test_nothing_is_advised_that_the_run_has() -> None:
+    clipped = {"label": "diverged", "loss.final": None, "config.clip": 1}
+    (finding,) = diagnose(changed(clipped | {"choices": {"warmup": "linear"}}))
+    assert [remedy.words for remedy in finding.remedies or []] == ["a smaller lr"]
+    (finding,) = diagnose(changed(clipped | {"config.clip": 5, "choices": {"warmup": "none"}}))
+    assert finding.advice == "a smaller lr, warmup=linear, clip=1"

@@ -16,6 +16,10 @@ SHAPE = Shape(width=32, depth=2, heads=2, seq_len=16, vocabulary=64)
 SHIPPED = {
     ("pos", "fading"): {"alibi", "kerple_log", "kerple_power", "forgetting", "xpos", "t5"},
     ("pos", "scalable"): {"rope", "rope_dynamic_ntk"},
+    ("pos", "rotary"): {
+        *("rope", "rope_partial", "p_rope", "rope_linear", "rope_ntk", "rope_dynamic_ntk"),
+        *("yarn", "xpos"),
+    },
     ("pos", "absent"): {"none"},
     ("norm", "post-norm"): {"post"},
     ("norm", "absent"): {"none"},
@@ -46,7 +50,7 @@ def test_shipped_choices_state_what_they_are(group: str) -> None:
 
 def test_a_scheme_says_whether_it_is_relative_once_it_is_built() -> None:
     target = "ablate.model.position.rotary.Rope"
-    assert stated("pos", target, Rope(SHAPE)) == ["relative", "scalable"]
+    assert stated("pos", target, Rope(SHAPE)) == ["relative", "rotary", "scalable"]
 
 
 class Fades(PositionScheme):

@@ -82,6 +82,7 @@ class Rotary(PositionScheme):
     rounded phases corrupt long positions.
     """
 
+    facts = frozenset({"rotary"})
     relative = True
 
     def __init__(self, shape: Shape, *, base: float, layout: str, rotated: int) -> None:
@@ -138,7 +139,7 @@ class Rope(Rotary):
     Su et al. 2021 (arXiv 2104.09864).
     """
 
-    facts = frozenset({"scalable"})
+    facts = frozenset({"rotary", "scalable"})
 
     def __init__(self, shape: Shape, *, base: float = 10000.0, layout: str = "interleaved") -> None:
         super().__init__(shape, base=base, layout=layout, rotated=shape.head_width)

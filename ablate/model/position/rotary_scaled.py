@@ -118,7 +118,7 @@ class RopeDynamicNtk(ScaledRotary):
     emozilla 2023; written out by Peng et al. 2023 (arXiv 2309.00071), section 3.3.
     """
 
-    facts = frozenset({"scalable"})
+    facts = frozenset({"rotary", "scalable"})
     whole_length = True
 
     def __init__(

@@ -27,7 +27,7 @@ class XPos(Rotary):
     Sun et al. 2022 (arXiv 2212.10554).
     """
 
-    facts = frozenset({"fading"})
+    facts = frozenset({"fading", "rotary"})
     causal_only = True
 
     def __init__(

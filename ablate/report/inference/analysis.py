@@ -15,6 +15,7 @@ from ablate.report.inference.arms import (
     choose_baseline,
     grouped,
 )
+from ablate.report.inference.beginnings import beginnings
 from ablate.report.inference.choosing import ChosenValue, choose
 from ablate.report.inference.compared import compared
 from ablate.report.inference.contrasts import Contrast
@@ -149,8 +150,11 @@ def analyse(
         choices=tuple(choices),
         ledger=tuple(ledger(groups, factors, choices)),
         flags=tuple(unequal),
-        findings=tuple(findings(groups)),
-        points=tuple(points(leading, crossed, comparisons.simple, comparisons.failures, cautions)),
+        findings=tuple(findings(groups, factors)),
+        points=(
+            *points(leading, crossed, comparisons.simple, comparisons.failures, cautions),
+            *(Point("start", fact) for fact in beginnings(groups)),
+        ),
     )
 
 

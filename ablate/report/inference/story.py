@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ablate.report.inference.beginnings import FirstLosses, GradientFlow
 from ablate.report.inference.caveats import Caveat
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.failure_facts import ArmFailures, Ending, PairFailures, StudyFailures
@@ -68,7 +69,7 @@ class FailuresOpen:
 
 Fact = (
     SingleVerdict | SharedVerdict | SimpleEffects | FailingArms | FailingLevels | FailuresOpen
-    | Caveat | Flag
+    | FirstLosses | GradientFlow | Caveat | Flag
 )  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from ablate.report.inference.failure_facts import FailureTest, FailureVerdict
 from ablate.report.inference.outcomes import Matched
 from ablate.report.inference.testing import LEVEL, Difference
 
-Said = Literal["mattered", "no difference", "undecided", "caution"]
-KINDS: tuple[Said, ...] = ("mattered", "no difference", "undecided", "caution")
+Said = Literal["mattered", "no difference", "undecided", "start", "caution"]
+KINDS: tuple[Said, ...] = ("mattered", "no difference", "undecided", "start", "caution")
 
 
 @dataclass(frozen=True)

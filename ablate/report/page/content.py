@@ -24,6 +24,7 @@ from ablate.report.words.heading import heading
 from ablate.report.words.legend import legend, notes
 from ablate.report.words.premises import question
 from ablate.report.words.statements import VERDICTS, Statement, statements
+from ablate.report.words.tried_text import tried_text
 from ablate.report.words.troubles import left_out, outside, troubles
 from ablate.shell.clean import clean
 
@@ -151,13 +152,18 @@ def answers(said: Sequence[Statement]) -> list[Answer]:
 
 def diagnoses(findings: Sequence[ArmFinding]) -> list[DiagnosisRow]:
     """Gather what several arms share; what most runs have comes first."""
-    groups = over_arms(findings, lambda finding: (finding.name, finding.cause, finding.advice))
+    groups = over_arms(findings, lambda finding: finding.shared)
     return [
         DiagnosisRow(
             name=group[0].name,
             cause=group[0].cause,
             advice=group[0].advice,
-            arms=[(one.arm, f"{one.count} of {one.of}", one.evidence) for one in group],
+            arms=[(one.arm, f"{one.count} of {one.of}", _shown(one)) for one in group],
         )
         for group in groups
     ]
+
+
+def _shown(finding: ArmFinding) -> str:
+    """The evidence, and what became of the arms that tried a remedy."""
+    return "; ".join(filter(None, (finding.evidence, clean(tried_text(finding)))))

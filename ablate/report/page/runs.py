@@ -144,12 +144,9 @@ def fingerprint(run: Run) -> str:
 
 
 def _findings(record: Record) -> list[tuple[str, str]]:
+    """The signatures with their numbers; what to make of them is told by arm, beside its others."""
     return [
-        (
-            clean(signature.name),
-            clean("; ".join(filter(None, (signature.evidence, signature.cause))))
-            + (f" → {clean(signature.advice)}" if signature.advice else ""),
-        )
+        (clean(signature.name), clean(signature.evidence))
         for signature in record.diagnosis or []
         if signature.name
     ]

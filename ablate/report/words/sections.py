@@ -19,6 +19,7 @@ from ablate.report.words.numbers import amount, count_of, first_of, p_text, spre
 from ablate.report.words.premises import terms
 from ablate.report.words.simple import within_text
 from ablate.report.words.statements import statements
+from ablate.report.words.tried_text import finding_text
 from ablate.report.words.troubles import left_out
 from ablate.shell.clean import clean
 
@@ -26,12 +27,20 @@ HEADINGS: dict[Said, str] = {
     "mattered": "what mattered",
     "no difference": "what did not",
     "undecided": "what is undecided",
+    "start": "how they start",
     "caution": "cautions",
 }
-MOST: dict[Said, int] = {"mattered": 5, "no difference": 3, "undecided": 4, "caution": 6}
-COMPARED = 30  # in the terminal
+MOST: dict[Said, int] = {
+    "mattered": 5,
+    "no difference": 3,
+    "undecided": 4,
+    "start": 3,
+    "caution": 6,
+}
+COMPARED = 30
 SIMPLE = 24
-FINDINGS = 6  # in the terminal; every arm's are in json and on the page
+FINDINGS = 6
+"""How many of each stand in the terminal; all do with --all, in json and on the page."""
 
 
 @dataclass(frozen=True)
@@ -58,38 +67,45 @@ def sections(
     *,
     skipped: Sequence[LeftOut] = (),
     arm_by_arm: bool = False,
+    in_full: bool = False,
 ) -> list[Section]:
     """Return what there is to say; nothing of differences where there is one arm.
 
-    `arm_by_arm` lists every comparison with the baseline, also where factors are told of.
+    `arm_by_arm` lists every comparison with the baseline, also where factors are told of;
+    `in_full` leaves nothing out of any list.
     """
     parts = []
     if len(analysis.arms) > 1:
-        lines = [Line(terms(analysis)), *_statements(analysis)]
+        lines = [Line(terms(analysis)), *_statements(analysis, in_full)]
         parts.append(Section("What it says", lines, leads=True))
     if analysis.within:
-        parts.append(_effects_within(analysis))
+        parts.append(_effects_within(analysis, in_full))
     if analysis.simple:
-        lines, rows = _simple(analysis.simple, analysis.unit)
+        lines, rows = _simple(analysis.simple, analysis.unit, in_full)
         parts.append(Section("Simple effects", lines, rows=rows))
     if arm_by_arm and len(analysis.factors) > 1 and analysis.contrasts:
-        parts.append(Section("Arm by arm against the baseline", _arm_by_arm(analysis)))
+        parts.append(Section("Arm by arm against the baseline", _arm_by_arm(analysis, in_full)))
     if skipped:
         parts.append(Section("Left out", _items(map(left_out, skipped))))
     if analysis.findings:
-        parts.append(Section("Diagnosis", _findings(analysis.findings)))
+        parts.append(Section("Diagnosis", _findings(analysis.findings, in_full)))
     if full_ledger:
         parts.append(Section("Fairness ledger", _ledger(analysis)))
     return parts
 
 
-def _items(texts: Iterable[str], more: int = 0) -> list[Line]:
-    """Return texts as a list, with how many more there are."""
-    items = [Line(clean(text), is_item=True) for text in texts]
-    return [*items, *([Line(f"and {more} more, in --json", is_item=True)] if more > 0 else [])]
+def _items(texts: Iterable[str]) -> list[Line]:
+    return [Line(clean(text), is_item=True) for text in texts]
 
 
-def _statements(analysis: Analysis) -> list[Line]:
+def _first(texts: Sequence[str], most: int, in_full: bool) -> list[Line]:
+    """Return the first of some texts as a list, with how many more there are."""
+    more = 0 if in_full else max(0, len(texts) - most)
+    items = _items(texts[: len(texts) - more])
+    return [*items, *([Line(f"and {more} more, with --all", is_item=True)] if more else [])]
+
+
+def _statements(analysis: Analysis, in_full: bool) -> list[Line]:
     said = statements(analysis)
     lines = []
     unfair = [BY_FIELD[flag.field].name for flag in analysis.flags if flag.unfair]
@@ -102,23 +118,26 @@ def _statements(analysis: Analysis) -> list[Line]:
         texts = [statement.text for statement in said if statement.kind == kind]
         if texts:
             lines.append(Line(f"{HEADINGS[kind]}:"))
-            lines += _items(texts[: MOST[kind]], len(texts) - MOST[kind])
+            lines += _first(texts, MOST[kind], in_full)
     return lines
 
 
-def _effects_within(analysis: Analysis) -> Section:
+def _effects_within(analysis: Analysis, in_full: bool) -> Section:
     """What was asked for: each factor within some levels, as a table above that of the report."""
-    lines, rows = _simple(analysis.within, analysis.unit)
+    lines, rows = _simple(analysis.within, analysis.unit, in_full)
     return Section(f"Within {clean(analysis.asked_within)}", lines, leads=True, rows=rows)
 
 
-def _simple(contrasts: Sequence[Contrast], unit: str) -> tuple[list[Line], list[list[str]]]:
+def _simple(
+    contrasts: Sequence[Contrast], unit: str, in_full: bool
+) -> tuple[list[Line], list[list[str]]]:
     """Effects within levels of other factors, those of a level together."""
-    more = len(contrasts) - SIMPLE
-    lines = [Line(f"the first {SIMPLE} of {len(contrasts)}; all are in --json")] if more > 0 else []
+    most = len(contrasts) if in_full else SIMPLE
+    cut = f"the first {most} of {len(contrasts)}, all with --all"
+    lines = [Line(cut)] if len(contrasts) > most else []
     heads = ["level", "against", "within", f"difference, {unit}", "corrected", "seeds", "verdict"]
     ordered = sorted(contrasts, key=lambda one: BY_NAME[one.verdict].said == "undecided")
-    return lines, [heads, *(_row(one) for one in ordered[:SIMPLE])]
+    return lines, [heads, *(_row(one) for one in ordered[:most])]
 
 
 def _row(one: Contrast) -> list[str]:
@@ -135,11 +154,11 @@ def _row(one: Contrast) -> list[str]:
     ]
 
 
-def _arm_by_arm(analysis: Analysis) -> list[Line]:
+def _arm_by_arm(analysis: Analysis, in_full: bool) -> list[Line]:
     """One line for each comparison, the largest first."""
     ordered = sorted(analysis.contrasts, key=lambda one: -abs(one.difference.mean or 0.0))
-    lines = (_compared(contrast, analysis.unit) for contrast in ordered[:COMPARED])
-    return _items(lines, len(ordered) - COMPARED)
+    texts = [_compared(contrast, analysis.unit) for contrast in ordered]
+    return _first(texts, COMPARED, in_full)
 
 
 def _compared(contrast: Contrast, unit: str) -> str:
@@ -151,19 +170,21 @@ def _compared(contrast: Contrast, unit: str) -> str:
     return f"{contrast.name}: {size}, {basis}: {verdict_text(contrast)}"
 
 
-def _findings(findings: Sequence[ArmFinding]) -> list[Line]:
+def _findings(findings: Sequence[ArmFinding], in_full: bool) -> list[Line]:
     """One line for each finding and advice, over all arms that have it."""
-    groups = over_arms(findings, lambda finding: (finding.name, finding.advice))
-    return _items(map(_finding, groups[:FINDINGS]), len(groups) - FINDINGS)
+    groups = over_arms(findings, lambda finding: finding.shared)
+    return _first(list(map(_finding, groups)), FINDINGS, in_full)
 
 
 def _finding(group: Sequence[ArmFinding]) -> str:
     first = max(group, key=lambda one: one.count)
     count, of = sum(one.count for one in group), sum(one.of for one in group)
     arms = first_of([first.arm, *(one.arm for one in group if one is not first)])
+    why = finding_text(first)
+    where = "of the first: " if len(group) > 1 and first.tried else ""
     return (
-        f"{first.name} in {count} of {count_of(of, 'run')} ({arms}): {first.evidence};"
-        f" {first.cause}; try {first.advice}"
+        f"{first.name} in {count} of {count_of(of, 'run')} ({arms}): {first.evidence}"
+        f"{f'; {where}{why}' if why else ''}"
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ablate.report.inference.analysis import Analysis
+from ablate.report.inference.beginnings import FirstLosses, GradientFlow
 from ablate.report.inference.story import (
     Fact,
     FailingArms,
@@ -13,6 +14,7 @@ from ablate.report.inference.story import (
     SingleVerdict,
 )
 from ablate.report.inference.verdicts import Judge, Said
+from ablate.report.words.beginnings_text import first_losses, gradient_flow_text
 from ablate.report.words.cautions import caution
 from ablate.report.words.comparisons import comparison
 from ablate.report.words.failed_runs import failing_arms, failing_levels, failures_open
@@ -52,6 +54,7 @@ VERDICTS = (
         "No two are shown to be equivalent; that takes more seeds than a difference.",
     ),
     Verdicts("undecided", "What is undecided", "Nothing."),
+    Verdicts("start", "How they start", "Not measured."),
 )
 
 
@@ -75,5 +78,9 @@ def _sentence(fact: Fact, judge: Judge) -> Sentence:
             return failing_levels(fact)
         case FailuresOpen():
             return failures_open(fact)
+        case FirstLosses():
+            return first_losses(fact)
+        case GradientFlow():
+            return gradient_flow_text(fact)
         case _:
             return Sentence(caution(fact))

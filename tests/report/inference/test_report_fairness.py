@@ -182,7 +182,8 @@ def test_a_seed_that_was_run_twice_is_averaged_and_flagged() -> None:
 
 
 def test_the_diagnosis_is_counted_by_arm() -> None:
-    found = {"name": "stuck", "evidence": "label stuck", "cause": "lr", "advice": "a smaller lr"}
+    words = {"name": "stuck", "evidence": "label stuck", "cause": "lr", "advice": "a smaller lr"}
+    found = words | {"remedies": []}
     runs = [make_run({"norm": "post"}, seed=seed, diagnosis=[found]) for seed in range(3)]
     runs.append(make_run({"norm": "post"}, seed=3, diagnosis=[]))
     runs += [make_run({"norm": "pre"}, seed=seed) for seed in range(4)]

@@ -88,7 +88,9 @@ def test_names_and_texts_are_escaped(outputs: Path, add_run: Factory) -> None:
         label=ATTACK,
         error=f"Traceback\n{ATTACK}",
         environment={ATTACK: ATTACK},
-        diagnosis=[{"name": ATTACK, "evidence": ATTACK, "cause": ATTACK, "advice": ATTACK}],
+        diagnosis=[
+            {"name": ATTACK, "evidence": ATTACK, "cause": ATTACK, "advice": ATTACK, "remedies": []}
+        ],
     )
     (directory / "run.log").write_text(f"log {ATTACK}")
     (directory / ".hydra").mkdir()
@@ -104,7 +106,8 @@ def test_names_and_texts_are_escaped(outputs: Path, add_run: Factory) -> None:
 
 @pytest.mark.usefixtures("no_figures")
 def test_no_control_code_reaches_the_page(outputs: Path, add_run: Factory) -> None:
-    found = dict.fromkeys(("name", "evidence", "cause", "advice"), "\x1b[31m\x07\x9b")
+    words = dict.fromkeys(("name", "evidence", "cause", "advice"), "\x1b[31m\x07\x9b")
+    found = words | {"remedies": []}
     for pos in ("red\x1b[31m", "blue\x1b[34m"):
         for seed in range(2):
             add_run({"depth": len(pos)}, seed=seed, choices={"pos": pos}, diagnosis=[found])
@@ -225,7 +228,7 @@ def test_claim_and_evidence_stand_apart_under_their_headings() -> None:
         Statement("caution", fact, Sentence("two seeds are few")),
     ]
     assert said[1].text == "a is worse than b by 1 nat [0.5, 1.5]: 3 seeds paired"
-    mattered, none, undecided = answers(said)
+    mattered, none, undecided, _ = answers(said)
     assert mattered.claims == [("a is worse than b by 1 nat", "[0.5, 1.5]; 3 seeds paired")]
     assert (none.claims, undecided.claims[0][0]) == ([], "a and b are not distinguishable")
 

@@ -29,7 +29,8 @@ def loss(pos: str, norm: str, seed: int) -> float:
 @pytest.fixture
 def study(outputs: Path, add_run: Factory) -> Path:
     """Two factors of which norm matters, each arm at two learning rates, four seeds."""
-    found = {"name": "stuck", "evidence": "label <b>", "cause": "lr", "advice": "a smaller lr"}
+    words = {"name": "stuck", "evidence": "label <b>", "cause": "lr", "advice": "a smaller lr"}
+    found = words | {"remedies": []}
     for pos in ("rope", "alibi", "none"):
         for norm in ("pre", "post"):
             for lr in (0.001, 0.003):
@@ -64,7 +65,8 @@ def test_the_terminal_says_what_mattered_above_the_table(
     )
     assert "what mattered:\n- norm=post is worse than norm=pre by 0.300 nats [0.29" in said
     assert "what did not:\n- " in said
-    assert len(said.splitlines()) < 20
+    assert "how they start:\n- " in said
+    assert len(said.splitlines()) < 24
     legend, diagnosis = table.split("\n\nDiagnosis\n")
     assert "val. loss: " in legend
     assert diagnosis.startswith("- stuck in 24 of 24 runs (6 arms, ")

@@ -77,4 +77,5 @@ def test_many_levels_that_learned_nothing_are_a_claim_as_few_are() -> None:
 
 
 def claims_of(analysis: Analysis) -> dict[str, str]:
-    return dict(pair for answer in answers(statements(analysis)) for pair in answer.claims)
+    verdicts = [answer for answer in answers(statements(analysis)) if answer.kind != "start"]
+    return dict(pair for answer in verdicts for pair in answer.claims)
