@@ -99,6 +99,7 @@ def points(
         *_of_contrasts([one for one in contrasts if not (one.depends or _as_levels(one))]),
         *_of_simple(contrasts, simple),
         *_of_contrasts(tested),
+        *(point for of_ending in failures for point in _still_open(of_ending, contrasts)),
         *(Point("caution", caveat) for caveat in caveats),
     ]
     return sorted(every, key=lambda point: KINDS.index(point.kind))
@@ -154,15 +155,9 @@ def _of_simple(contrasts: Sequence[Contrast], simple: Sequence[Contrast]) -> Ite
 
 def _of_failures(failures: StudyFailures, contrasts: Sequence[Contrast]) -> Iterator[Point]:
     """Yield which arms and levels fail, where no contrast that is told says so already."""
-    told = {
-        (one.name, one.against)
-        for one in contrasts
-        if failures.ending == "diverged" and any(one.diverged) and _alone(one, contrasts)
-    }
-    asked = failures.levels or failures.contrasts
-    left = [one for one in asked if (one.name, one.against) not in told]
-    shown = [one for one in left if one.test.shown]
-    by_level = {one.name for one in asked if one.test.shown}
+    asked = _untold(failures, contrasts)
+    shown = [one for one in asked if one.test.shown]
+    by_level = {one.name for one in failures.levels or failures.contrasts if one.test.shown}
     decided = [arm for arm in failures.arms if arm.decided and arm.arm not in by_level]
     for more in (True, False):
         arms = [arm for arm in decided if (arm.failed > arm.expected) == more]
@@ -174,8 +169,12 @@ def _of_failures(failures: StudyFailures, contrasts: Sequence[Contrast]) -> Iter
     if shown:
         ordered = sorted(shown, key=lambda one: (one.test.p, -abs(one.test.change)))
         yield Point("mattered", FailingLevels(failures.ending, tuple(ordered)))
+
+
+def _still_open(failures: StudyFailures, contrasts: Sequence[Contrast]) -> Iterator[Point]:
+    """Yield the failures of which nothing was shown, by why."""
     still_open: dict[str, list[PairFailures]] = {}
-    for one in left:
+    for one in _untold(failures, contrasts):
         if not one.test.shown and any(count.change for count in one.test.cells):
             still_open.setdefault(one.test.verdict, []).append(one)
     for verdict, tests in still_open.items():
@@ -188,3 +187,14 @@ def _alone(contrast: Contrast, contrasts: Sequence[Contrast]) -> bool:
         return False
     alike = sum(_family(other) == _family(contrast) for other in contrasts)
     return not BY_NAME[contrast.verdict].shared or alike == 1
+
+
+def _untold(failures: StudyFailures, contrasts: Sequence[Contrast]) -> list[PairFailures]:
+    """Return the tests of levels, or else of arms, that no contrast tells already."""
+    told = {
+        (one.name, one.against)
+        for one in contrasts
+        if failures.ending == "diverged" and any(one.diverged) and _alone(one, contrasts)
+    }
+    asked = failures.levels or failures.contrasts
+    return [one for one in asked if (one.name, one.against) not in told]

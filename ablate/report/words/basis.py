@@ -34,17 +34,17 @@ def holm_text(contrast: Contrast) -> str:
     )
 
 
-def outlook(contrast: Contrast) -> str:
+def outlook(contrast: Contrast, which: str = "it") -> str:
     """Say how many seeds would decide what is undecided, and how to add them."""
     answer = contrast.to_decide
     match answer.word if answer else "unknown":
         case "decides":
             total = answer.total if answer and answer.total else 0
-            return f"; about {total} seeds would decide it{_adding(contrast.seeds, total)}"
+            return f"; about {total} seeds would decide {which}{_adding(contrast.seeds, total)}"
         case "on the margin":
-            return "; on the margin: no number of seeds will decide it"
+            return f"; on the margin: no number of seeds will decide {which}"
         case "too many":
-            return f"; more than {MOST} seeds would be needed to decide it"
+            return f"; more than {MOST} seeds would be needed to decide {which}"
         case _:
             return ""
 

@@ -48,11 +48,16 @@ def families(analysis: Analysis) -> list[str]:
         (len(analysis.simple), "simple effect"),
     )
     parts = [count_of(number, noun) for number, noun in kinds if number]
-    failed = sum(len(one.levels) for one in analysis.failures)
+    failures = [
+        f"{one.ending} runs of {count_of(number, noun)}"
+        for one in analysis.failures
+        for number, noun in ((len(one.levels), "level"), (len(one.arms), "arm"))
+        if number
+    ]
     return [
         *([together(parts) + (" together" if len(parts) > 1 else "")] if parts else []),
         *([count_of(len(analysis.contrasts), "comparison")] if analysis.contrasts else []),
-        *([count_of(failed, "count") + " of failures"] if failed else []),
+        *failures,
         *([f"{count_of(len(analysis.within), 'effect')} asked for"] if analysis.within else []),
     ]
 

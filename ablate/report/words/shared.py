@@ -56,7 +56,7 @@ def _still_open(contrasts: Sequence[Contrast]) -> str:
     if len(clear) > 1:
         alone = f"; {len(clear)} of the 95 % intervals are clear alone, not after the correction"
         alone += f" for {clear[0].family} comparisons (Holm)"
-    return alone + outlook(max(contrasts, key=_width)).replace("decide it", "decide the widest")
+    return alone + outlook(max(contrasts, key=_width), "the widest")
 
 
 def _width(contrast: Contrast) -> float:

@@ -21,13 +21,14 @@ def simple_effects(fact: SimpleEffects, judge: Judge) -> Sentence:
     if left:
         parts.append(f"and {left} more that are decided")
     if still_open:
-        where = "the other" if shown else "each of"
-        parts.append(f"undecided in {where} {count_of(still_open, 'combination')}")
+        many = count_of(still_open, "combination")
+        where = f"each of {many}" if not shown else f"the other {many.removeprefix('1 ')}"
+        parts.append(f"undecided in {where}")
     about = fact.parts[0] if fact.parts else average
     return Sentence(
         f"what {average.name} does against {average.against} depends on"
         f" {together(average.depends)}",
-        evidence=f"{'; '.join(parts)} ({basis(about)}{outlook(about)})",
+        evidence=f"{'; '.join(parts)} ({basis(about)}{outlook(about, 'the largest')})",
     )
 
 
