@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from torch import nn
 
 from ablate.check.cell import Cell, CheckResult, broken, ok, warning
+from ablate.judge.thresholds import DEEP, WASHED_OUT
 from ablate.model.transformer import Transformer, count_parameters, flops_per_token
-
-DEEP = 12
-"""Blocks from which on a norm on the skip path asks for warmup."""
-WASHED_OUT = 0.4
-"""Cosine between the stream's start and end below which norms on the skip path have renewed it."""
 
 
 def norms(cell: Cell) -> CheckResult:

@@ -28,6 +28,10 @@ FEWEST_GROWING = 4
 """Blocks from which on a growth by a factor a block can be told from one along a line."""
 ALIKE = 0.999
 """Mean cosine between two tokens of a sequence from which on they are one."""
+DEEP = 12
+"""Blocks from which on a norm on the skip path asks for warmup."""
+WASHED_OUT = 0.4
+"""Cosine between the stream's start and end below which norms on the skip path have renewed it."""
 
 # Training.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ablate.judge.intervals import Scale
+from ablate.judge.thresholds import MARGIN
 from ablate.record.evaluated import Extrapolation
 from ablate.record.record import Record
 from ablate.report.runs.extract import Missing as Missing
@@ -151,7 +152,7 @@ COLUMNS: tuple[Column, ...] = (
         "tolerated",
         "tolerates\nup to, L",
         "largest context, in train lengths, at and before which accuracy (exact match, where there "
-        "is any) is surely at most 0.02 below that at L; 1: none beyond L",
+        f"is any) is surely at most {MARGIN:g} below that at L; 1: none beyond L",
         tolerated,
         LENGTH,
         optional=True,
