@@ -14,6 +14,9 @@ from ablate.report.inference.pairs import Conditions, Pair
 from ablate.report.inference.simple_effects import Effect, Effects, effects, judged, measured
 from ablate.report.inference.verdicts import Judge
 
+BESIDE_FAILURES = 0.75
+"""Of the level of 5 %, what differences have in a study with failures, which may be told too."""
+
 
 @dataclass(frozen=True)
 class Comparisons:
@@ -55,15 +58,17 @@ def compared(
     that a page with both is wrong no more often. Raises UserError for `within` that no run has.
     """
     reference = reference_levels(outcomes, factors, base)
-    arms = judged([measured(pair, (), judge.margin) for pair in arm_pairs])
+    failed = any(outcome.stuck or outcome.state == "diverged" for outcome in outcomes)
+    share = BESIDE_FAILURES if failed else 1.0
+    arms = judged([measured(pair, (), judge.margin) for pair in arm_pairs], share=share)
     first = least_p([arm.told for arm in arms if arm.told]) if by_groups else 0.0
-    every = effects(outcomes, factors, reference, judge.margin, at_least=first)
+    every = effects(outcomes, factors, reference, judge.margin, at_least=first, share=share)
     mixed = _mixed(every.main)
     alone = {effect.pair.factors for effect in every.main} - {(factor,) for factor in mixed}
     arms_lead = by_groups or len(alone) < 2
     if not arms_lead:
-        arms = judged(arms, every.least_p)
-    failures = _failures(outcomes, factors, arm_pairs, every)
+        arms = judged(arms, every.least_p, share)
+    failures = _failures(outcomes, factors, arm_pairs, every) if failed else []
     asked = _asked(outcomes, factors, reference, judge, within)
     diverging = divergences(failures)
 
@@ -97,8 +102,6 @@ def _failures(
     arm_pairs: Sequence[Pair],
     every: Effects,
 ) -> list[StudyFailures]:
-    if not any(outcome.stuck or outcome.state == "diverged" for outcome in outcomes):
-        return []
     # numpy takes as long to import as the rest of a report, and most studies have no failure.
     from ablate.report.inference.endings import study_failures
 

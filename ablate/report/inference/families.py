@@ -42,12 +42,15 @@ def least_p(family: Sequence[Corrected]) -> float:
     return min((one.p_holm for one in family if one.p_holm is not None), default=0.0)
 
 
-def corrected(family: Sequence[Difference], at_least: float = 0.0) -> list[Corrected]:
+def corrected(
+    family: Sequence[Difference], at_least: float = 0.0, share: float = 1.0
+) -> list[Corrected]:
     """Judge the differences of one family: main effects and interactions together, say.
 
     No corrected p of a difference is below `at_least`: that of a family which is told first, so
     that two families together claim nothing more often than the first does alone. Equivalence,
-    which claims no difference, needs no such gate.
+    which claims no difference, needs no such gate. `share` is how much of the level is the
+    family's own, where the rest is for failures.
 
     >>> from ablate.report.inference.testing import difference
     >>> clear, weak = difference([0.4, 0.5, 0.6], 0.02), difference([0.1, 0.2, 0.15], 0.02)
@@ -62,6 +65,7 @@ def corrected(family: Sequence[Difference], at_least: float = 0.0) -> list[Corre
         [one.p_equivalence for one in family],
     )
     tests = {"beyond": p_margin, "within": p_equal, "apart": p_zero}
+    tests = {size: [_divided(p, share) for p in values] for size, values in tests.items()}
     adjusted = {size: holm(values) for size, values in tests.items()}
     for size in ("beyond", "apart"):
         adjusted[size] = [None if p is None else max(p, at_least) for p in adjusted[size]]
@@ -70,6 +74,7 @@ def corrected(family: Sequence[Difference], at_least: float = 0.0) -> list[Corre
     for place, one in enumerate(family):
         size = _size(one, {name: values[place] for name, values in adjusted.items()})
         level = levels["apart" if size == "open" else size][place] if size != "untested" else None
+        level = level and level * share
         low, high = at_level(one, level)
         judged.append(
             Corrected(
@@ -85,6 +90,10 @@ def corrected(family: Sequence[Difference], at_least: float = 0.0) -> list[Corre
             )
         )
     return judged
+
+
+def _divided(p: float | None, share: float) -> float | None:
+    return None if p is None else min(1.0, p / share)
 
 
 def _size(one: Difference, adjusted: dict[str, float | None]) -> Size:

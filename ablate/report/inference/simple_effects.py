@@ -57,18 +57,19 @@ def effects(
     *,
     within: Conditions = (),
     at_least: float = 0.0,
+    share: float = 1.0,
 ) -> Effects:
     """Return main effects, interactions and the simple effects they call for, as one family.
 
     Twice Holm: over main effects and interactions, which shows what depends on what; then over all
     else that is told, so that looking closer is paid for. An interaction that was shown stays so.
-    `within` holds levels for all of it; no corrected p is below `at_least`.
+    `within` holds levels for all of it; `at_least` and `share` are those of `corrected`.
     """
     held = _held(outcomes, within)
     left = [key for key in factors if key not in dict(within)]
     main = [measured(pair, within, margin) for pair in main_effects(held, left, reference)]
     crossed = [measured(pair, within, margin) for pair in interactions(held, left, reference)]
-    main_told, crossed_told = _split(judged([*main, *crossed], at_least), len(main))
+    main_told, crossed_told = _split(judged([*main, *crossed], at_least, share), len(main))
     shown = [one for one in crossed_told if _interact(one)]
     depends = dependences([one.pair for one in shown])
     if not depends:
@@ -88,7 +89,7 @@ def effects(
     others = [
         one for one in (*main, *crossed_told) if not one.depends and one.pair.name not in names
     ]
-    others, simple = _split(judged([*others, *simple], at_least), len(others))
+    others, simple = _split(judged([*others, *simple], at_least, share), len(others))
     told = {one.pair.name: one for one in (*shown, *others)}
     return Effects(
         main=tuple(told.get(one.pair.name, one) for one in main),
@@ -106,9 +107,9 @@ def _split(family: list[Effect], place: int) -> tuple[list[Effect], list[Effect]
     return family[:place], family[place:]
 
 
-def judged(family: Sequence[Effect], at_least: float = 0.0) -> list[Effect]:
+def judged(family: Sequence[Effect], at_least: float = 0.0, share: float = 1.0) -> list[Effect]:
     """Return the effects with their verdicts as one family."""
-    verdicts = corrected([one.difference for one in family], at_least)
+    verdicts = corrected([one.difference for one in family], at_least, share)
     return [replace(one, told=verdict) for one, verdict in zip(family, verdicts, strict=True)]
 
 

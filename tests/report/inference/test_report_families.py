@@ -155,6 +155,14 @@ def test_behind_a_family_that_shows_nothing_nothing_is_shown() -> None:
     assert corrected([clear], at_least=0.05)[0].size == "beyond"
 
 
+def test_a_share_of_the_level_is_a_stricter_verdict_and_a_wider_interval() -> None:
+    weak = difference([0.1, 0.2, 0.15], MARGIN)  # beyond the margin at p = 0.048
+    (whole,), (part,) = corrected([weak]), corrected([weak], share=0.75)
+    assert (whole.size, part.size) == ("beyond", "apart")
+    assert part.level == pytest.approx(0.75 * 0.05)
+    assert (part.low or 0.0) < (whole.low or 0.0)
+
+
 def _covers(low: float | None, high: float | None, true: float) -> bool:
     assert low is not None
     assert high is not None
