@@ -11,8 +11,8 @@ from ablate.evaluate.trained import measure_trained
 from ablate.evaluate.wording import lines
 from ablate.record import disk
 from ablate.record.evaluated import EvaluatedText, Evaluation
-from ablate.record.fields import content_of
 from ablate.record.lock import Busy, hold, is_held
+from ablate.record.writing import content_of
 from ablate.shell.parser import Parser
 from ablate.shell.terminal import show_json
 

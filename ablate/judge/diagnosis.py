@@ -8,9 +8,9 @@ is a function from a record to a finding or None, and a line in `RULES`.
 
 from ablate.judge import beyond, start, training
 from ablate.judge.finding import Finding, Rule
-from ablate.record.disk import content
 from ablate.record.parsing import parse
 from ablate.record.record import Record, Signature
+from ablate.record.writing import content_of
 from ablate.shell.finite import finite
 
 __all__ = ["RULES", "Finding", "diagnose"]
@@ -30,5 +30,5 @@ RULES: tuple[Rule, ...] = (
 
 def diagnose(record: Record) -> list[Signature]:
     """The findings of a record, the most basic first; a number that is not finite is none."""
-    readable, _ = parse(Record, finite(content(record)))
+    readable, _ = parse(Record, finite(content_of(record)))
     return [finding.signature() for rule in RULES if (finding := rule(readable))]

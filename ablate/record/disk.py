@@ -11,22 +11,13 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from ablate.record.fields import changed_content, content_of
 from ablate.record.parsing import kind_of, parse
 from ablate.record.record import SCHEMA, Record
+from ablate.record.writing import content_of
 from ablate.shell.finite import finite
 
 FILE = "record.json"
 REQUIRED = ("status", "config", "choices")
-
-
-def content(record: Record) -> dict[str, Any]:
-    """Return what record.json gets: of a record that was read, what was not changed as it stood."""
-    if record.source is None:
-        return content_of(record)
-    before, _ = parse(Record, record.source)
-    whole: dict[str, Any] = changed_content(record.source, before, record)
-    return whole
 
 
 def write(directory: Path, record: Record) -> None:
@@ -35,7 +26,7 @@ def write(directory: Path, record: Record) -> None:
     Raises OSError (a full disk, no permission), with the old record intact, and TypeError for a
     value that JSON cannot hold, before any file is touched.
     """
-    text = _layout(finite(content(record)))
+    text = _layout(finite(content_of(record)))
     directory = Path(directory)
     temporary = directory / f".{FILE}.{os.getpid()}-{secrets.token_hex(4)}"
     try:
@@ -79,7 +70,6 @@ def read(directory: Path) -> tuple[Record | None, str | None]:
         problems.append(f"{FILE} has the {age} schema {schema}, this version reads {SCHEMA}")
     problems += [f"no `{key}`" for key in REQUIRED if source.get(key) is None]
     record, misfits = parse(Record, source)
-    record.source = source
     problems += misfits[:3] + ([f"{len(misfits) - 3} more"] if len(misfits) > 3 else [])
     return record, "; ".join(problems) or None
 

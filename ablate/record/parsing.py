@@ -104,7 +104,7 @@ def _part_reader(kind: Any) -> Reader:
         for name, make in factories:
             if name not in attributes:
                 attributes[name] = make()
-        part.__dict__ = attributes
+        part.__dict__ = attributes | {"source": value}
         return part
 
     return read
@@ -129,12 +129,21 @@ def _list_reader(hint: Any) -> Reader:
         items = [None if item is None else read_item(item, wrong) for item in value]
         if is_part:
             misfits += wrong  # which of the items it is need not be told
-            return [kind() if item is None else item for item in items]
+            return [
+                _of_no_use(kind, value[i]) if item is None else item for i, item in enumerate(items)
+            ]
         if wrong or (None in items and not may_be_none):
             misfits.append(Misfit(f"is not {name}"))
         return items if may_be_none or None not in items else None
 
     return read
+
+
+def _of_no_use(kind: Any, content: Any) -> Any:
+    """An empty part that stands for what could not be read."""
+    part = kind()
+    part.source = content
+    return part
 
 
 def _dict_reader(hint: Any) -> Reader:

@@ -226,8 +226,6 @@ class Record(RecordPart):
     position_probe: PositionProbe | None = left_out()
     shuffle: Shuffle | None = left_out()
     diagnosis: list[Signature] | None = left_out()
-    source: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
-    """The JSON that it was read from; None of a record that was made here."""
 
     def instrument(self, quantity: str) -> DepthProfile:
         """What an instrument saw; empty where it was not there."""

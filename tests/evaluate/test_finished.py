@@ -19,6 +19,7 @@ from ablate.model.recipes import TorchInit
 from ablate.model.residual import ResidualRule
 from ablate.model.shape import Shape
 from ablate.model.transformer import Parts, Transformer
+from ablate.record.evaluated import Evaluation
 from ablate.record.lock import hold
 from ablate.sample.command import generate
 from tests.conftest import TINY, Command
@@ -78,8 +79,8 @@ def test_a_run_is_measured_again_and_continues_a_text(
 def test_a_record_that_says_running_without_a_process_can_be_added_to(tmp_path: Path) -> None:
     content = {"schema": 1, "status": "running", "config": {}, "choices": {}}
     (tmp_path / "record.json").write_text(json.dumps(content))
-    add(tmp_path, {"overrides": ["a"]})
-    add(tmp_path, {"overrides": ["b"]})
+    add(tmp_path, Evaluation(overrides=["a"]))
+    add(tmp_path, Evaluation(overrides=["b"]))
     record = json.loads((tmp_path / "record.json").read_text())
     assert [entry["overrides"] for entry in record["evaluations"]] == [["a"], ["b"]]
     with hold(tmp_path), pytest.raises(UserError, match="measure it again"):

@@ -93,6 +93,11 @@ def test_a_record_written_back_keeps_what_is_not_known_and_what_was_not_changed(
     assert json.loads((tmp_path / disk.FILE).read_text()) == content
     assert list(json.loads((tmp_path / disk.FILE).read_text())) == list(content)
 
+    new = made(evaluations=found.evaluations)  # as a run that goes on has it
+    disk.write(tmp_path, new)
+    after = json.loads((tmp_path / disk.FILE).read_text())
+    assert after["evaluations"] == content["evaluations"]
+
     found.timing.seconds = 2.0
     found.evaluations = [*found.evaluations, Evaluation(overrides=["depth=2"])]
     disk.write(tmp_path, found)
@@ -333,6 +338,5 @@ def test_every_part_is_read_as_it_was_written_and_written_as_it_was_read(tmp_pat
     found, problem = disk.read(tmp_path)
     assert (found, problem) == (whole, None)
     assert found is not None
-    found.source = None  # as if it had been made here
     disk.write(tmp_path, found)
     assert (tmp_path / disk.FILE).read_text() == text

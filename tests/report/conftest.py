@@ -12,7 +12,6 @@ import pytest
 
 from ablate.cli import main as ablate
 from ablate.record.evaluated import Extrapolation
-from ablate.record.fields import content_of
 from ablate.record.parsing import parse
 from ablate.record.record import (
     Environment,
@@ -23,6 +22,7 @@ from ablate.record.record import (
     ThinnedCurve,
     Timing,
 )
+from ablate.record.writing import content_of
 from ablate.report.runs.collect import Run
 
 LENGTHS = [32, 64, 128, 256, 512]

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from ablate.evaluate.command import add
+from ablate.record.evaluated import Evaluation
 from tests.conftest import TINY, Command, later_wins
 
 
@@ -172,14 +173,14 @@ def test_a_run_that_was_ended_goes_on_to_the_very_same_end(
             assert process.returncode == 130
             assert record_of(parts)["status"] == "interrupted"
             assert "ablate run" in printed
-    add(only_run(parts), {"overrides": []})
+    add(only_run(parts), Evaluation(overrides=["a"]))
     done = ablate("run", *LONG, *corpus(words), cwd=parts)
     assert done.returncode == 0, done.stderr
     assert curve(whole) == curve(parts)
     first, second = record_of(whole), record_of(parts)
     for key in ("loss", "gradients", "extrapolation", "curve", "status", "steps_done"):
         assert first[key] == second[key]
-    assert second["evaluations"] == [{"overrides": []}]
+    assert [entry["overrides"] for entry in second["evaluations"]] == [["a"]]
 
 
 def test_two_processes_never_share_a_directory(

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from ablate.record.fields import content_of
+from ablate.record.writing import content_of
 from ablate.report.page.runs import fingerprint
 from ablate.report.runs.collect import Run
 from ablate.report.runs.settings import text
