@@ -69,9 +69,9 @@ def chance_of_logits(logits: np.ndarray, targets: np.ndarray) -> float:
 
     >>> same = np.tile([0.3, -0.1, 0.5, 0.2], (4, 1))
     >>> round(chance_of_logits(same, np.array([0, 0, 1, 2])), 6)
-    0.088976
-    >>> round(chance_spread(same[0].std(ddof=1), 6 / 16, 4), 6)
-    0.088976
+    0.088388
+    >>> round(float(chance_spread(same[0].std(ddof=1), 6 / 16, 4)), 6)
+    0.088388
     """
     count, vocabulary = logits.shape
     centred = logits - logits.mean(axis=1, keepdims=True)

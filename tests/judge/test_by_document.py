@@ -106,11 +106,16 @@ REAL = [
 
 
 def real_bounds(
-    population: Population, measure: str, column: str, than: str | None, documents: int
+    population: Population,
+    measure: str,
+    column: str,
+    than: str | None,
+    documents: int,
+    texts: int = 400,
 ) -> list[tuple[float, float] | None]:
-    """Intervals of 400 texts drawn from the population."""
+    """Intervals of some texts drawn from the population."""
     random, bounds = np.random.default_rng(2), []
-    for _ in range(400):
+    for _ in range(texts):
         text = population.draw(random, documents)
         sums = population.sums(measure, column, text)
         found = estimate(sums if than is None else sums - population.sums(measure, than, text))
@@ -147,7 +152,7 @@ def test_coverage_of_real_documents_in_full(
     measure: str, column: str, than: str | None, documents: int
 ) -> None:
     population = Population(with_largest=False)
-    bounds = real_bounds(population, measure, column, than, documents)
+    bounds = real_bounds(population, measure, column, than, documents, texts=3000)
     assert 0.91 < covered(bounds, real_mean(population, measure, column, than))[0] < 0.99
 
 
