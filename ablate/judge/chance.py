@@ -20,8 +20,7 @@ def collision(counts: np.ndarray) -> float:
 def expected_collision(population: float, targets: int) -> float:
     """Mean Σ p² among so many targets drawn from a text whose own is `population`.
 
-    E Σ (n_v / n)² = Σ p² + (1 - Σ p²) / n: among few targets even rare tokens are repeated less
-    than their number is small.
+    E Σ (n_v / n)² = Σ p² + (1 - Σ p²) / n: few targets repeat each other by their number alone.
 
     >>> expected_collision(0.25, 1), expected_collision(0.25, 4)
     (1.0, 0.4375)
