@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
+
+from ablate.judge.beta import t_quantile_at
 
 FEWEST_DOCUMENTS = 8.0
 """Effective number of documents below which an interval covers too little to be told."""
@@ -60,17 +61,8 @@ class DocumentEstimate:
         """The 95 % interval of the value; None where documents or windows are too few."""
         if not self.sufficient(fewest_windows):
             return None
-        half = t_quantile(self.effective - 1) * self.variance**0.5
+        half = t_quantile_at(self.effective - 1, LEVEL) * self.variance**0.5
         return self.value - half, self.value + half
-
-
-def t_quantile(freedom: float, level: float = LEVEL) -> float:
-    """t within which Student's t lies with this probability; `freedom` need not be whole.
-
-    >>> round(t_quantile(10), 4), round(t_quantile(10.5), 4)
-    (2.2281, 2.2138)
-    """
-    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def sum_by_document(sums: np.ndarray, counts: np.ndarray, of: np.ndarray) -> DocumentSums:

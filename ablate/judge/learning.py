@@ -9,8 +9,7 @@ as a whole, against guessing.
 from dataclasses import dataclass
 from typing import Literal
 
-from scipy.special import betaincinv
-
+from ablate.judge.beta import beta_quantile
 from ablate.judge.by_document import LEVEL, DocumentEstimate
 
 BELOW_UNIGRAM = 0.05
@@ -39,8 +38,8 @@ class Matches:
         [0.0, 0.0143]
         """
         k, n, tail = self.matched, self.examples, (1 - LEVEL) / 2
-        low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
-        high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
+        low = beta_quantile(tail, k, n - k + 1) if k > 0 else 0.0
+        high = beta_quantile(1 - tail, k + 1, n - k) if k < n else 1.0
         return low, high
 
 
