@@ -89,11 +89,12 @@ def test_a_run_that_did_not_end_or_never_left_its_warmup_has_no_word() -> None:
 
 
 def task_shares(truth: float, guessing: float, examples: int) -> Counter[str | None]:
-    """Exact probabilities of the words at a true share of matches."""
+    """Probabilities of the words at a true share of matches."""
     found: Counter[str | None] = Counter()
-    for matched in range(examples + 1):
-        word = judge_task(Matches(matched, examples, guessing), None)
-        found[word] += binom.pmf(matched, examples, truth)
+    chances = binom.pmf(np.arange(examples + 1), examples, truth)
+    for matched in np.flatnonzero(chances > 1e-9):
+        word = judge_task(Matches(int(matched), examples, guessing), None)
+        found[word] += chances[matched]
     return found
 
 
