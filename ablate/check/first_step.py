@@ -39,7 +39,9 @@ def judge_first_loss(first: FirstLoss, *, name: str = "") -> CheckResult:
     }
     if not math.isfinite(first.loss):
         return broken(f"{first.loss}: numbers overflow", values, SMALLER, name=name)
-    verdict = judge(first.excess, repeats=first.repeats, spread=first.spread)
+    verdict = judge(
+        first.excess, repeats=first.repeats, spread=first.spread, vocabulary=first.vocabulary
+    )
     if verdict == "low":
         text = f"{size}, below what a model that knows nothing can have; {expected}"
         advice = "look for a leak: targets that are not shifted, or a missing mask"

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ablate.build import Bench
 from ablate.check.residual_stream import Stream
 from ablate.data.tasks import Batch, Task
-from ablate.judge.first_loss import chance
+from ablate.judge.chance import chance_spread, collision
 from ablate.model.init import named_seed
 from ablate.model.transformer import token_loss
 from ablate.train.batches import goal, predict
@@ -26,7 +26,7 @@ class FirstLoss:
     """The loss of the first batch before any update and what explains it, in nats.
 
     `expected` is the excess over ln V that these logits cost on targets drawn uniformly, `repeats`
-    the probability that two targets, maybe the same one, are one token. `spread` is the standard
+    the Σ p² of the targets' shares p (`judge.chance`). `spread` is the standard
     deviation of a token's logits over the vocabulary, `own` how far the input token's own logit
     stands above their mean, `stream` the rms of what the head reads.
     """
@@ -49,9 +49,14 @@ class FirstLoss:
         return self.loss - self.uniform
 
     @property
+    def vocabulary(self) -> int:
+        """Number of tokens, V."""
+        return round(math.exp(self.uniform))
+
+    @property
     def error(self) -> float:
         """Standard error of the measured excess about `expected`: a text repeats its tokens."""
-        return chance(self.spread, self.repeats)
+        return chance_spread(self.spread, self.repeats, self.vocabulary)
 
     @property
     def head_std(self) -> float:
@@ -139,7 +144,6 @@ def explain(bench: Bench, batch: Batch, logits: Tensor, hidden: Tensor) -> First
     real = torch.from_numpy(~padded)
     z = logits.float()[real.to(logits.device)]
     counted = targets[targets >= 0]
-    shares = torch.bincount(counted, minlength=z.shape[-1]) / max(1, counted.numel())
     spread = z.std(-1).square().mean().sqrt().item()
     means = z.mean(-1)
     own = z.gather(-1, inputs[real].to(z.device)[..., None])[..., 0] - means
@@ -147,7 +151,7 @@ def explain(bench: Bench, batch: Batch, logits: Tensor, hidden: Tensor) -> First
         loss=token_loss(logits, goal(batch, logits.device)).item(),
         uniform=bench.task.uniform,
         expected=(z.logsumexp(-1) - means).mean().item() - math.log(z.shape[-1]),
-        repeats=shares.square().sum().item(),
+        repeats=collision(np.bincount(counted.numpy())) if len(counted) else 0.0,
         spread=spread,
         own=own.mean().item(),
         stream=rms([hidden[real.to(hidden.device)]]),

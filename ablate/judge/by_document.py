@@ -1,13 +1,14 @@
 """How a model's number would vary with other documents: ratio estimates with a jackknife. Pure.
 
 Windows of one document are no independent evidence, and documents differ much in length: an
-interval asks how the number moves as each document is left out in turn.
+interval asks how the number moves as each document is left out in turn. Standard library only, as
+all that a report needs.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-import numpy as np
 
 from ablate.judge.beta import t_quantile_at
 
@@ -18,6 +19,7 @@ FEWEST_WINDOWS = 256
 BLOCKS = 16
 """Stretches into which a text of too few documents is cut."""
 LEVEL = 0.95
+"""Of every interval."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,16 @@ class DocumentSums:
     `windows` is the number of windows, or of examples, that all documents have together.
     """
 
-    totals: np.ndarray
-    counts: np.ndarray
+    totals: Sequence[float]
+    counts: Sequence[float]
     windows: int
 
     def __sub__(self, other: "DocumentSums") -> "DocumentSums":
         """The difference target by target. Raises ValueError where the targets are not the same."""
-        if not np.array_equal(self.counts, other.counts):
+        if list(self.counts) != list(other.counts):
             raise ValueError("sums over different targets have no difference target by target")
-        return DocumentSums(self.totals - other.totals, self.counts, self.windows)
+        pairs = zip(self.totals, other.totals, strict=True)
+        return DocumentSums([own - less for own, less in pairs], self.counts, self.windows)
 
 
 @dataclass(frozen=True)
@@ -65,23 +68,33 @@ class DocumentEstimate:
         return self.value - half, self.value + half
 
 
-def sum_by_document(sums: np.ndarray, counts: np.ndarray, of: np.ndarray) -> DocumentSums:
+def sum_by_document(
+    sums: Sequence[float], counts: Sequence[float], of: Sequence[int]
+) -> DocumentSums:
     """Add up by document what windows have, [windows] each: sums, target counts, document index.
 
-    >>> sum_by_document(np.array([1.0, 2.0, 5.0]), np.array([2, 2, 4]), np.array([0, 0, 1])).totals
-    array([3., 5.])
+    >>> sum_by_document([1.0, 2.0, 5.0], [2, 2, 4], [0, 0, 1])
+    DocumentSums(totals=[3.0, 5.0], counts=[4.0, 4.0], windows=3)
     """
-    return DocumentSums(np.bincount(of, sums), np.bincount(of, counts), len(of))
+    return DocumentSums(added_up(sums, of), added_up(counts, of), len(of))
 
 
-def effective_documents(counts: np.ndarray) -> float:
+def added_up(values: Sequence[float], of: Sequence[int]) -> list[float]:
+    """The sum of the values of each document, [documents]."""
+    totals = [0.0] * (max(of, default=-1) + 1)
+    for document, value in zip(of, values, strict=True):
+        totals[document] += value
+    return totals
+
+
+def effective_documents(counts: Sequence[float]) -> float:
     """(Σ n)² / Σ n² of documents with n targets each; 0 without any target.
 
-    >>> effective_documents(np.array([5, 5, 5])), effective_documents(np.array([8, 1, 1]))
+    >>> effective_documents([5, 5, 5]), effective_documents([8, 1, 1])
     (3.0, 1.5151515151515151)
     """
-    squares = float(np.square(counts, dtype=np.float64).sum())
-    return float(counts.sum()) ** 2 / squares if squares else 0.0
+    squares = math.fsum(count * count for count in counts)
+    return math.fsum(counts) ** 2 / squares if squares else 0.0
 
 
 def estimate(sums: DocumentSums, reference: DocumentSums | None = None) -> DocumentEstimate | None:
@@ -92,45 +105,52 @@ def estimate(sums: DocumentSums, reference: DocumentSums | None = None) -> Docum
     The two may have different numbers of targets. None where a number is not finite or fewer than
     two documents have targets.
 
-    >>> estimate(DocumentSums(np.array([1.0, 2.0, 3.0]), np.ones(3), 3)).value
+    >>> estimate(DocumentSums([1.0, 2.0, 3.0], [1, 1, 1], 3)).value
     2.0
     """
-    kept = sums.counts > 0 if reference is None else (sums.counts > 0) & (reference.counts > 0)
-    documents = int(kept.sum())
     parts = (sums,) if reference is None else (sums, reference)
-    if documents < 2 or not all(np.isfinite(part.totals[kept]).all() for part in parts):
+    columns = zip(*(part.counts for part in parts), strict=True)
+    kept = [place for place, counts in enumerate(columns) if min(counts) > 0]
+    totals = [[float(part.totals[place]) for place in kept] for part in parts]
+    counts = [[float(part.counts[place]) for place in kept] for part in parts]
+    if len(kept) < 2 or not all(map(math.isfinite, (total for row in totals for total in row))):
         return None
-    values, remainders = zip(*(ratios(p.totals[kept], p.counts[kept]) for p in parts), strict=True)
-    value, without = values[0], remainders[0]
+    value, without = ratios(totals[0], counts[0])
     if reference is not None:
-        value, without = value - values[1], without - remainders[1]
-    sparsest = min((part.counts[kept] for part in parts), key=effective_documents)
+        less, less_without = ratios(totals[1], counts[1])
+        value -= less
+        without = [own - other for own, other in zip(without, less_without, strict=True)]
+    sparsest, middle = min(counts, key=effective_documents), math.fsum(without) / len(kept)
+    squares = math.fsum((each - middle) ** 2 for each in without)
     return DocumentEstimate(
         value=value,
-        variance=float(np.square(without - without.mean()).sum() * (documents - 1) / documents),
-        documents=documents,
+        variance=squares * (len(kept) - 1) / len(kept),
+        documents=len(kept),
         effective=effective_documents(sparsest),
-        largest=float(sparsest.max() / sparsest.sum()),
+        largest=max(sparsest) / math.fsum(sparsest),
         windows=min(part.windows for part in parts),
     )
 
 
-def ratios(totals: np.ndarray, counts: np.ndarray) -> tuple[float, np.ndarray]:
+def ratios(totals: Sequence[float], counts: Sequence[float]) -> tuple[float, list[float]]:
     """Σ totals / Σ counts of all documents, and without each of them in turn, [documents]."""
-    total, count = float(totals.sum()), float(counts.sum())
-    return total / count, (total - totals) / (count - counts)
+    total, count = math.fsum(totals), math.fsum(counts)
+    pairs = zip(totals, counts, strict=True)
+    return total / count, [(total - own) / (count - size) for own, size in pairs]
 
 
-def units(of: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, Literal["documents", "blocks"]]:
+def units(
+    of: Sequence[int], counts: Sequence[float]
+) -> tuple[list[int], Literal["documents", "blocks"]]:
     """What stands for a document: documents, or where they are too few blocks of the text.
 
     `of` is the document of each window and `counts` its targets, [windows], in the order of the
     text. Blocks are 16 stretches of neighbouring windows: what is told by them holds for this text
     and says nothing of another.
 
-    >>> units(np.zeros(64, int), np.ones(64))[1], units(np.arange(64), np.ones(64))[1]
+    >>> units([0] * 64, [1] * 64)[1], units(range(64), [1] * 64)[1]
     ('blocks', 'documents')
     """
-    if effective_documents(np.bincount(of, counts)) >= FEWEST_DOCUMENTS:
-        return of, "documents"
-    return np.arange(len(of)) * BLOCKS // len(of), "blocks"
+    if effective_documents(added_up(counts, of)) >= FEWEST_DOCUMENTS:
+        return list(of), "documents"
+    return [place * BLOCKS // len(of) for place in range(len(of))], "blocks"

@@ -3,6 +3,7 @@
 import math
 from typing import Literal
 
+from ablate.judge.chance import chance_spread
 from ablate.judge.finding import logit_spread
 from ablate.judge.thresholds import HIGH_FIRST_LOSS, LOW_FIRST_LOSS, UNTRAINED_SPREAD
 from ablate.record.record import Record
@@ -10,49 +11,34 @@ from ablate.record.record import Record
 FirstLossVerdict = Literal["high", "low", "usual"]
 
 
-def chance(spread: float, repeats: float) -> float:
-    """Standard deviation in nats of a first loss about what its logits cost on average.
-
-    Logits of standard deviation s over the vocabulary do not average out over targets that are
-    often the same token. With the probability r that two targets are one token it is s sqrt(r).
-
-    >>> chance(0.5, 0.04)
-    0.1
-    """
-    return spread * math.sqrt(repeats)
+ALL_ALIKE = 1.0
+"""Σ p² of targets that are all one token: the most that chance can do."""
 
 
-def likely_repeats(unigram: float | None, targets: int | None) -> float:
-    """About the probability that two targets, maybe the same one, are one token.
-
-    From their number n and their entropy H, the unigram loss: 1/n + e^-H, as of e^H different
-    tokens. Those of a text differ in frequency, and then it is more. For records without `repeats`.
-
-    >>> [round(likely_repeats(h, n), 3) for h, n in ((3.4, 1024), (0.69, 4), (None, None))]
-    [0.034, 0.752, 0.0]
-    """
-    return (1 / targets if targets else 0.0) + (0.0 if unigram is None else math.exp(-unigram))
-
-
-def judge(excess: float, *, repeats: float, spread: float | None) -> FirstLossVerdict:
+def judge(
+    excess: float, *, repeats: float, spread: float | None, vocabulary: int
+) -> FirstLossVerdict:
     """Whether a first loss is so far from ln V, by `excess` nats, that there is a reason.
 
     High: above 0.5, unless its logits are known to be small (s^2/2 < 0.25) and chance, three of its
-    standard deviations, explains what s^2/2 does not. That larger logits cost what they cost is no
-    excuse: they are the reason, and an init or a norm changes them. Low: below -0.1 by more than
-    two standard deviations, with the s = 0.6 of untrained logits.
+    standard deviations (`judge.chance`, of Σ p² = `repeats`), explains what s^2/2 does not. That
+    larger logits cost what they cost is no excuse: they are the reason, and an init or a norm
+    changes them. Low: below -0.1 by more than two standard deviations, with the s = 0.6 of
+    untrained logits.
 
-    >>> judge(0.6, repeats=0.03, spread=1.15), judge(0.85, repeats=0.75, spread=0.56)
-    ('high', 'usual')
-    >>> judge(-0.4, repeats=0.03, spread=None)
+    >>> judge(0.6, repeats=0.03, spread=1.15, vocabulary=256)
+    'high'
+    >>> judge(0.85, repeats=0.75, spread=0.56, vocabulary=256)
+    'usual'
+    >>> judge(-0.4, repeats=0.03, spread=None, vocabulary=256)
     'low'
     """
     if excess > HIGH_FIRST_LOSS:
         if spread is None or large(spread):
             return "high"
-        lucky = spread**2 / 2 + 3 * chance(spread, repeats)
+        lucky = spread**2 / 2 + 3 * chance_spread(spread, repeats, vocabulary)
         return "usual" if excess <= lucky else "high"
-    lucky = 2 * chance(UNTRAINED_SPREAD, repeats)
+    lucky = 2 * chance_spread(UNTRAINED_SPREAD, repeats, vocabulary)
     return "low" if excess < -LOW_FIRST_LOSS - lucky else "usual"
 
 
@@ -66,14 +52,19 @@ def large(spread: float) -> bool:
 
 
 def judge_record(record: Record) -> FirstLossVerdict:
-    """The same of a record; a first loss that was not measured, or is not a number, is as usual."""
+    """The same of a record; a first loss that was not measured, or is not a number, is as usual.
+
+    A record that does not know how often its targets repeat has the most that chance can do.
+    """
     loss = record.loss
     excess = loss.excess
     if loss.first is not None and loss.uniform is not None:
         excess = loss.first - loss.uniform
-    if excess is None or math.isnan(excess):
+    if excess is None or loss.uniform is None or math.isnan(excess):
         return "usual"
-    repeats = loss.repeats
-    if repeats is None:
-        repeats = likely_repeats(loss.unigram_train, loss.targets)
-    return judge(excess, repeats=repeats, spread=logit_spread(record))
+    return judge(
+        excess,
+        repeats=ALL_ALIKE if loss.repeats is None else loss.repeats,
+        spread=logit_spread(record),
+        vocabulary=round(math.exp(loss.uniform)),
+    )

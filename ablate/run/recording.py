@@ -17,6 +17,7 @@ from ablate.build import Bench, facts
 from ablate.config.identity import Identity
 from ablate.data.tasks import IGNORED
 from ablate.judge import labels, spikes
+from ablate.judge.chance import collision
 from ablate.model.transformer import count_parameters, flops_per_token
 from ablate.record import disk
 from ablate.record.curves import read_lines
@@ -70,7 +71,7 @@ def describe(record: Record, bench: Bench, config: Mapping[str, Any]) -> None:
     targets = bench.task.batch(1).targets
     counts = np.unique(targets[targets != IGNORED], return_counts=True)[1]
     record.loss.targets = int(counts.sum())
-    record.loss.repeats = float(np.square(counts / counts.sum()).sum())
+    record.loss.repeats = collision(counts)
     device = bench.model.embedding.weight.device
     record.environment.device = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type

@@ -42,5 +42,5 @@ def score(
     for mean in means:
         place = mean + shared + random.normal(0, own, documents)
         values = place[of] + random.normal(0, within, len(of))
-        runs.append(sum_by_document(TARGETS * values, counts, of))
+        runs.append(sum_by_document((TARGETS * values).tolist(), counts.tolist(), of.tolist()))
     return runs

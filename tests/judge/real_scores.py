@@ -61,8 +61,9 @@ class Population:
 
     def sums(self, measure: str, column: str, text: DrawnText) -> DocumentSums:
         """One column by document of a drawn text."""
-        counts = np.full(len(text.windows), TARGETS)
-        return sum_by_document(self.scores[measure, column][text.windows], counts, text.of)
+        counts = [TARGETS] * len(text.windows)
+        values = self.scores[measure, column][text.windows].tolist()
+        return sum_by_document(values, counts, text.of.tolist())
 
     def mean(self, measure: str, column: str) -> float:
         """The mean a target over the whole population."""

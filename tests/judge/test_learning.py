@@ -39,8 +39,8 @@ def real(difference: float, windows: int) -> dict[str | None, float]:
     for _ in range(STUDIES):
         text = population.draw(random, 40, windows)
         sums = population.sums("nll", "early/0/64", text) - population.sums("nll", "unigram", text)
-        moved = DocumentSums(sums.totals - off * sums.counts, sums.counts, sums.windows)
-        found.append(estimate(moved))
+        moved = np.array(sums.totals) - off * np.array(sums.counts)
+        found.append(estimate(DocumentSums(moved.tolist(), sums.counts, sums.windows)))
     return shares(found)
 
 
