@@ -151,7 +151,7 @@ def explain(bench: Bench, batch: Batch, logits: Tensor, hidden: Tensor) -> First
         loss=token_loss(logits, goal(batch, logits.device)).item(),
         uniform=bench.task.uniform,
         expected=(z.logsumexp(-1) - means).mean().item() - math.log(z.shape[-1]),
-        repeats=collision(np.bincount(counted.numpy())) if len(counted) else 0.0,
+        repeats=collision(np.bincount(counted.numpy()).tolist()) if len(counted) else 0.0,
         spread=spread,
         own=own.mean().item(),
         stream=rms([hidden[real.to(hidden.device)]]),

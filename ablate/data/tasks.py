@@ -131,18 +131,23 @@ class CorpusTask(Task):
         sizes = len(corpus.train), len(corpus.validation)
         return BatchSource(corpus.name, corpus.sha256, corpus.vocabulary, *sizes)
 
-    def unigram(self) -> float:
-        """Cross-entropy of the validation tokens under the training frequencies, in nats.
+    def costs(self) -> np.ndarray:
+        """What each token costs a model that knows only training frequencies, in nats.
 
         Frequencies are smoothed by one count a token, so that a token unseen in training costs a
         finite loss.
         """
         train = self.corpus.counts + 1.0
-        validation = np.zeros(len(train))
+        return -np.log(train / train.sum())
+
+    def unigram(self) -> float:
+        """Cross-entropy of the validation tokens under the training frequencies, in nats."""
+        costs = self.costs()
+        validation = np.zeros(len(costs))
         for start in range(0, len(self.corpus.validation), 1 << 24):
             chunk = self.corpus.validation[start : start + (1 << 24)]
-            validation += np.bincount(chunk, minlength=len(train))
-        return float(-(validation * np.log(train / train.sum())).sum() / validation.sum())
+            validation += np.bincount(chunk, minlength=len(costs))
+        return float((validation * costs).sum() / validation.sum())
 
     def unigram_train(self) -> float:
         """Entropy of the training frequencies, in nats, which training curves are compared with.
@@ -159,14 +164,17 @@ class CorpusTask(Task):
         starts = random.integers(0, len(tokens) - self.seq_len, size=self.batch_size)
         return self.whole(cut(tokens, starts, self.seq_len + 1), random)
 
+    def validation_starts(self, batches: int) -> np.ndarray:
+        """Where the windows of `validation` begin in the held-out tokens, in order."""
+        room = (len(self.corpus.validation) - 1) // self.seq_len
+        count = min(batches * self.batch_size, room)
+        return np.arange(count) * room // count * self.seq_len
+
     def validation(self, batches: int) -> Iterator[Batch]:
         """The same evenly spaced validation windows for every run, up to `batches` batches."""
-        tokens = self.corpus.validation
-        room = (len(tokens) - 1) // self.seq_len
-        count = min(batches * self.batch_size, room)
-        starts = np.arange(count) * room // count * self.seq_len
+        tokens, starts = self.corpus.validation, self.validation_starts(batches)
         random = np.random.default_rng(0)
-        for first in range(0, count, self.batch_size):
+        for first in range(0, len(starts), self.batch_size):
             rows = cut(tokens, starts[first : first + self.batch_size], self.seq_len + 1)
             yield self.whole(rows, random)
 

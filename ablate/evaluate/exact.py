@@ -15,14 +15,15 @@ import torch
 
 from ablate.data.generated.generated_task import END, GeneratedTask
 from ablate.data.tasks import IGNORED, Batch
+from ablate.evaluate.document_sums import DIGITS, length_intervals
 from ablate.evaluate.extrapolation import retention
-from ablate.evaluate.resampling import DRAWS, Groups, resample
-from ablate.evaluate.uncertainty import uncertainty
 from ablate.evaluate.windows import score_batch
 from ablate.model.transformer import Transformer
-from ablate.record.evaluated import Extrapolation
+from ablate.record.evaluated import DocumentScores, Extrapolation
 
 EXAMPLES_SEED = 0
+GROUPS = 32
+"""Into so many the examples are added up; each is as good as any other."""
 
 MEASURES = ("accuracy", "exact", "nll")
 
@@ -87,15 +88,7 @@ def exact_match(
     answers = trained.targets[counted(trained)]
     unigram = float(np.bincount(answers).max() / len(answers))
     accuracy = means["accuracy"]
-    interval, flags = uncertainty(
-        {measure: draws(scores, lengths, measure, examples) for measure in MEASURES},
-        lengths,
-        task.seq_len,
-        over="examples",
-        groups=examples,
-        guess=guessing(trained, unigram),
-    )
-    return Extrapolation(
+    measured = Extrapolation(
         protocol="exact-match",
         train_length=task.seq_len,
         lengths=lengths,
@@ -108,36 +101,48 @@ def exact_match(
         accuracy_unigram=unigram,
         targets=len(answers),
         examples=examples,
-        interval=interval,
-        flags=flags,
+        exact_unigram=float((unigram ** counted(trained).sum(axis=1)).mean()),
+        documents=example_documents(scores, lengths, trained, unigram),
     )
+    measured.interval = length_intervals(measured)
+    return measured
 
 
-def draws(
-    scores: Mapping[int, ExampleScores], lengths: Sequence[int], measure: str, examples: int
-) -> np.ndarray:
-    """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined.
+def example_documents(
+    scores: Mapping[int, ExampleScores], lengths: Sequence[int], trained: Batch, unigram: float
+) -> DocumentScores:
+    """Sums over examples at each length, a few examples together; `trained` are those at L.
 
-    Each length has its own examples. The draws take the same example numbers at every length, which
-    leaves the difference of two lengths the variance of independent examples. With one example
-    there is nothing to draw from.
+    `unigram` is the share of answer tokens that are the most frequent one: guessing it is right as
+    a whole as if tokens were drawn independently.
     """
-    resampled = np.full((DRAWS, len(lengths)), np.nan)
-    groups = Groups(np.arange(examples), "sequences")
-    for place, length in enumerate(lengths):
-        if length in scores and scores[length].finite and examples > 1:
-            total, count = scores[length].sums(measure)
-            resampled[:, place] = resample(total[:, None], count, groups)[:, 0]
-    return resampled
+    examples = len(trained.targets)
+    of = np.arange(examples) * min(GROUPS, examples) // examples
 
+    def add(values: np.ndarray) -> list[float]:
+        return [round(total, DIGITS) for total in np.bincount(of, values).tolist()]
 
-def guessing(batch: Batch, unigram: float) -> dict[str, float]:
-    """What always guessing the most frequent answer token gets, by measure.
+    def whole(values: np.ndarray) -> list[int]:
+        return [int(value) for value in values]
 
-    Exact match is that of answers whose tokens are independent.
-    """
-    answers = counted(batch).sum(axis=1)
-    return {"accuracy": unigram, "exact": float((unigram**answers).mean())}
+    answers = counted(trained)
+    shares = np.bincount(trained.targets[answers]) / answers.sum()
+    costs = -np.log(np.where(shares > 0, shares, 1.0))
+    targets = np.where(answers, trained.targets, 0)
+    by_length = [scores.get(length) for length in lengths]
+    finite = [found if found is not None and found.finite else None for found in by_length]
+    return DocumentScores(
+        over="examples",
+        windows=examples,
+        counts=[None if f is None else whole(np.bincount(of, f.answers)) for f in by_length],
+        correct=[None if f is None else add(f.right) for f in finite],
+        nll=[None if f is None else add(f.nll) for f in finite],
+        frequent=add(((targets == shares.argmax()) & answers).sum(axis=1)),
+        unigram=add((costs[targets] * answers).sum(axis=1)),
+        exact=[None if f is None else add(f.right == f.answers) for f in finite],
+        examples=[None if f is None else whole(np.bincount(of)) for f in by_length],
+        guessed=add(unigram ** answers.sum(axis=1)),
+    )
 
 
 def counted(batch: Batch) -> np.ndarray:

@@ -6,7 +6,7 @@ lengths differ in context alone. The last target of a window has c tokens before
 is scored on the hidden tokens among the last w, which are the same for every c too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -14,9 +14,8 @@ import torch
 from ablate.data.tasks import CorpusTask
 from ablate.errors import UserError
 from ablate.evaluate.by_position import bucket_table, position_curve
+from ablate.evaluate.document_sums import length_intervals, text_documents
 from ablate.evaluate.protocols import measure_protocols
-from ablate.evaluate.resampling import DRAWS, Groups, group_windows, resample
-from ablate.evaluate.uncertainty import uncertainty
 from ablate.evaluate.windows import Check, Scores, Windows, score_windows
 from ablate.model.transformer import Transformer
 from ablate.record.evaluated import Extrapolation, PositionBuckets, PositionCurve
@@ -94,17 +93,8 @@ def extrapolate(
     ends = {length: all_scores.last(width) for length, all_scores in scores.items()}
     accuracy, nll = ([ends[c].mean(m) if c in ends else None for c in lengths] for m in MEASURES)
     unigram = ends[min(ends)].share_of(int(corpus.counts.argmax()))
-    groups = group_windows(layout.ends, corpus.validation_documents)
     whole = bool(longest.scored.all()) and longest.finite
-    interval, flags = uncertainty(
-        {measure: draws(ends, lengths, measure, groups) for measure in MEASURES},
-        lengths,
-        seq_len,
-        over=groups.over,
-        groups=groups.count,
-        guess={"accuracy": unigram},
-    )
-    return Extrapolation(
+    measured = Extrapolation(
         protocol="fixed-target",
         train_length=seq_len,
         lengths=lengths,
@@ -115,10 +105,13 @@ def extrapolate(
         targets=ends[max(ends)].count,
         curve=position_curve(longest.nll, longest.correct, width) if whole else PositionCurve(),
         buckets=bucket_table(longest.nll, longest.correct, lengths) if whole else PositionBuckets(),
-        interval=interval,
-        flags=flags,
+        documents=text_documents(
+            ends, lengths, seq_len, layout, corpus.validation_documents, task.costs()
+        ),
         protocols=by_protocol,
     )
+    measured.interval = length_intervals(measured)
+    return measured
 
 
 def score_lengths(
@@ -138,25 +131,6 @@ def score_lengths(
         keep = length if length == defined[-1] else layout.width
         scores[length] = score_windows(model, task, layout, length, batch_tokens, check, keep=keep)
     return scores
-
-
-def draws(
-    scores: Mapping[int, Scores], lengths: Sequence[int], measure: str, groups: Groups
-) -> np.ndarray:
-    """Bootstrap draws of a measure at each length, [draws, lengths]; NaN where undefined.
-
-    All are NaN where there is only one group to draw from.
-    """
-    if groups.count < 2:
-        return np.full((DRAWS, len(lengths)), np.nan)
-    sums = np.full((len(groups.of), len(lengths)), np.nan)
-    counts = next(iter(scores.values())).scored.sum(axis=1)
-    for column, length in enumerate(lengths):
-        at_length = scores.get(length)
-        if at_length is not None and at_length.finite:
-            values = at_length.nll if measure == "nll" else at_length.correct
-            sums[:, column] = np.where(at_length.scored, values, 0).sum(axis=1, dtype=np.float64)
-    return resample(sums, counts, groups)
 
 
 def retention(accuracy: float | None, trained: float | None, unigram: float) -> float | None:

@@ -27,22 +27,6 @@ class Groups:
         return int(self.of.max()) + 1
 
 
-def group_windows(ends: np.ndarray, documents: np.ndarray) -> Groups:
-    """Group windows, in their order, by the document in which their last target lies.
-
-    `documents` are the positions where documents begin, `ends` those of last targets. Where windows
-    lie in fewer than 8 documents, up to 16 blocks of neighbouring windows are the groups.
-
-    >>> group_windows(np.arange(5), np.array([0])).of.tolist()
-    [0, 1, 2, 3, 4]
-    """
-    numbers, of = np.unique(np.searchsorted(documents, ends, side="right"), return_inverse=True)
-    if len(numbers) >= FEWEST_DOCUMENTS:
-        return Groups(of, "documents")
-    blocks = min(BLOCKS, len(ends))
-    return Groups(np.arange(len(ends)) * blocks // len(ends), "blocks")
-
-
 def resample(sums: np.ndarray, counts: np.ndarray, groups: Groups) -> np.ndarray:
     """Means per target in 1000 draws of whole groups with replacement, [draws, columns].
 

@@ -3,17 +3,18 @@
 import math
 from collections.abc import Sequence
 
+from ablate.judge.at_length import has_documents, kept, same_targets
+from ablate.judge.keeping import MARGINS, KeepingWord, Measure
 from ablate.record.evaluated import Evaluation, Extrapolation, PositionProbe, Shuffle
 from ablate.record.record import Record
 from ablate.shell.terminal import in_columns
 
 
 def lines(entry: Evaluation, record: Record) -> list[str]:
-    """The lines of all tables; accuracies stand beside those of the record from after training."""
-    measured = entry.extrapolation
-    text = [*contexts(measured, record.extrapolation), *protocols(measured), *buckets(measured)]
-    if entry.corpus.sha256 != record.corpus.sha256:
-        text.insert(len(measured.lengths) + 2, f"as trained: on {record.corpus.name}")
+    """The lines of all tables; what is as trained is of the same targets of the same text."""
+    measured, before = entry.extrapolation, record.extrapolation
+    same_text = entry.corpus.sha256 == record.corpus.sha256
+    text = [*contexts(measured, before, same_text), *protocols(measured), *buckets(measured)]
     if entry.position_probe is not None:
         text += ["", *probe(entry.position_probe)]
     if entry.shuffle is not None:
@@ -21,38 +22,65 @@ def lines(entry: Evaluation, record: Record) -> list[str]:
     return text
 
 
-def contexts(measured: Extrapolation, before: Extrapolation) -> list[str]:
-    """Accuracy, exact match of a generated task, nll, retention and flags by length of context.
+def contexts(measured: Extrapolation, before: Extrapolation, same_text: bool) -> list[str]:
+    """Accuracy, exact match of a generated task, nll, retention and words by length of context.
 
-    `before` was measured right after training; it is shown where it has the length.
+    `before` was measured right after training; it is shown where it is of the same targets, since
+    a difference of targets would look like one of the model.
     """
     columns = {"accuracy": (measured.accuracy, before.accuracy)}
     if measured.exact:
         columns["exact"] = (measured.exact, before.exact)
     columns |= {"nll": (measured.nll, []), "retention": (measured.retention, [])}
+    shared = [c for c in measured.lengths if same_text and same_targets(measured, before, c)]
     heading, rows = ["context"], [[str(length)] for length in measured.lengths]
     for column, (values, values_before) in columns.items():
         heading.append(column)
         for row, value in zip(rows, values, strict=True):
             row.append(cell(value))
-        if values_before:
+        if values_before and shared:
             heading.append("as trained")
             value_before = dict(zip(before.lengths, values_before, strict=False))
             for row, length in zip(rows, measured.lengths, strict=True):
-                row.append(cell(value_before[length]) if length in value_before else "")
+                row.append(cell(value_before[length]) if length in shared else "")
     note = f"tokens of context; {measured.targets} targets; nll in nats a token"
-    interval, flags = measured.interval, measured.flags
-    if flags.accuracy is not None:
-        heading += ["against L", "tolerates", "extrapolates"]
-        pairs = zip(flags.accuracy.tolerates, flags.accuracy.extrapolates, strict=True)
-        for row, pair, difference in zip(rows, pairs, interval.accuracy_difference, strict=True):
-            row += [bounds(difference), *(flag or "" for flag in pair)]
-        over = counted(interval.groups or 0, interval.over or "")
+    if has_documents(measured):
+        differences = measured.interval.exact_difference or measured.interval.accuracy_difference
+        measures: tuple[Measure, ...] = ("exact" if measured.exact else "accuracy", "nll")
+        heading += ["against L", *(f"in {measure}" for measure in measures)]
+        for row, length, difference in zip(rows, measured.lengths, differences, strict=True):
+            row += [bounds(difference), *(word(measured, measure, length) for measure in measures)]
+        over = counted(measured.interval.groups or 0, measured.interval.over or "")
         note += (
-            f"; against L: accuracy minus that at {measured.train_length}, 95 % over {over}; "
-            f"margin {flags.margin}"
+            f"; against L: {measures[0]} minus that at {measured.train_length}, 95 % over {over}; "
+            f"margin {MARGINS[measures[0]]}, in nll {MARGINS['nll']} nats"
         )
-    return [*in_columns(heading, rows, right=True), note]
+    other = [] if shared or not before.lengths else [OTHER_TARGETS if same_text else OTHER_TEXT]
+    return [*in_columns(heading, rows, right=True), note, *other]
+
+
+OTHER_TARGETS = (
+    "not beside what was measured after training: the targets are others, since windows are laid "
+    "for the longest context and for evaluate.windows"
+)
+OTHER_TEXT = "not beside what was measured after training: the text is another"
+
+
+def word(measured: Extrapolation, measure: Measure, length: int) -> str:
+    """The word for a length beyond the train length; nothing up to it."""
+    if measured.train_length is None or length <= measured.train_length:
+        return ""
+    return WORDS[kept([measured], measure, length).word]
+
+
+WORDS: dict[KeepingWord, str] = {
+    "keeps": "keeps",
+    "gains": "gains",
+    "loses": "loses",
+    "undecided": "undecided",
+    "floor": "knew nothing at L",
+    "undefined": "undefined",
+}
 
 
 def protocols(measured: Extrapolation) -> list[str]:

@@ -4,8 +4,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from ablate.judge.at_length import has_documents, kept
 from ablate.judge.evidence import Number
-from ablate.judge.finding import Finding, at_unigram, states
+from ablate.judge.finding import Finding, has_learned, states
 from ablate.judge.remedies import Offer, change, fitting, higher, other, remeasure, words
 from ablate.judge.thresholds import CLIFF, FADED, MARGIN
 from ablate.record.evaluated import Extrapolation, PositionCurve
@@ -24,7 +25,7 @@ def order(record: Record) -> Finding | None:
     if max(map(abs, shuffle.interval)) > MARGIN:
         return None
     blind = without and shuffle.causal is False
-    if at_unigram(record) and not blind:
+    if not has_learned(record) and not blind:
         return None
     return Finding(
         "order is not used",
@@ -123,10 +124,12 @@ def beats_guessing(measured: Extrapolation) -> bool:
 def falls_surely(measured: Extrapolation, place: int) -> bool:
     """Whether accuracy at the length in a place falls by more than the margin.
 
-    By its interval, if there is one: else few targets would make a signature of their noise.
+    By its interval over documents, if they are recorded: else few targets would make a signature of
+    their noise.
     """
-    flags = measured.flags.accuracy
-    return flags is None or not flags.tolerates or flags.tolerates[place] == "no"
+    if not has_documents(measured):
+        return True
+    return kept([measured], "accuracy", measured.lengths[place]).word == "loses"
 
 
 def past_examples(record: Record, numbers: Mapping[str, Number]) -> Finding:

@@ -52,6 +52,10 @@ PHRASES: dict[tuple[str, ...], Callable[..., str]] = {
     ("retention", "context"): retained,
     ("jump",): "{:+.2f} nats between the positions before and after L".format,
     ("label",): "label {}".format,
+    (
+        "above_unigram",
+    ): "validation loss {:+.3f} nats against frequencies on the same targets".format,
+    ("right_examples",): "{:.3f} of the examples right as a whole".format,
     ("final", "unigram_train"): (
         "training loss {:.3f} nats at the end, unigram of the training text {:.3f}".format
     ),

@@ -62,7 +62,18 @@ def states(record: Record, group: str, fact: str) -> bool:
     return fact in (record.facts or {}).get(group, ())
 
 
-def at_unigram(record: Record) -> bool:
-    """Whether training ended no lower than a model that knows only frequencies."""
+def is_stuck(record: Record) -> bool:
+    """Whether training ended no lower than a model that knows only frequencies.
+
+    By the word on its validation windows; of a record without one by its training losses.
+    """
+    if record.learning.word is not None:
+        return record.learning.word == "stuck"
     final, unigram = record.loss.final, record.loss.unigram_train
     return final is not None and unigram is not None and final >= unigram - BELOW_UNIGRAM
+
+
+def has_learned(record: Record) -> bool:
+    """Whether training surely ended lower than that; a record without a word is taken at face."""
+    word = record.learning.word
+    return word == "learned" if word is not None else not is_stuck(record)

@@ -16,11 +16,11 @@ from typing import Literal
 from ablate.judge.by_document import DocumentEstimate, DocumentSums, estimate
 from ablate.judge.text_and_seeds import SeedsMean, over_text_and_seeds
 
-Measure = Literal["accuracy", "nll"]
+Measure = Literal["accuracy", "exact", "nll"]
 KeepingWord = Literal["keeps", "gains", "loses", "undecided", "floor", "undefined"]
 
-MARGINS: Mapping[Measure, float] = {"accuracy": 0.02, "nll": 0.02}
-"""A share of targets, and nats a target: a margin in one is no margin in the other."""
+MARGINS: Mapping[Measure, float] = {"accuracy": 0.02, "exact": 0.02, "nll": 0.02}
+"""A share of targets, of examples, and nats a target: each has a margin of its own."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ def surely_above(runs: Sequence[SeedAtLength]) -> bool:
 
 
 def better(measure: Measure, sums: DocumentSums, than: DocumentSums) -> DocumentEstimate | None:
-    """How much better one is than the other: higher accuracy, lower nll.
+    """How much better one is than the other: more right, lower nll.
 
     The targets are those of the same documents; their numbers may differ. None where a number is
     not finite.
     """
-    return estimate(sums, than) if measure == "accuracy" else estimate(than, sums)
+    return estimate(than, sums) if measure == "nll" else estimate(sums, than)

@@ -1,4 +1,4 @@
-"""What a training curve looks like: healthy, stuck, unstable, slow or diverged. Pure functions.
+"""What became of a training: healthy, undecided, unstable, stuck or diverged. Pure functions.
 
 `final` is the mean training loss of the last tenth of the steps; "smoothed" is the trailing
 mean over `smoothing_window(steps)` steps. Losses are in nats per token.
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Literal
 
+from ablate.judge.learning import LearningWord
 from ablate.judge.spikes import spikes
 from ablate.judge.thresholds import (
     ABOVE_BEST,
@@ -20,8 +21,8 @@ from ablate.judge.thresholds import (
     SPIKE_SHARE,
 )
 
-Label = Literal["healthy", "stuck", "unstable", "slow", "diverged"]
-LABELS: tuple[Label, ...] = ("healthy", "slow", "unstable", "stuck", "diverged")
+Label = Literal["healthy", "undecided", "unstable", "stuck", "diverged"]
+LABELS: tuple[Label, ...] = ("healthy", "undecided", "unstable", "stuck", "diverged")
 
 
 def smoothing_window(steps: int) -> int:
@@ -76,28 +77,31 @@ def has_diverged(losses: Sequence[float], uniform: float) -> bool:
 
 
 def label(
-    losses: Sequence[float], *, uniform: float, unigram: float, targets: int | None = None
-) -> Label:
-    """Return the label of a run from the training loss of every step, in nats.
+    losses: Sequence[float],
+    *,
+    uniform: float,
+    learning: LearningWord | None,
+    targets: int | None = None,
+) -> Label | None:
+    """Return the label of a run that ended from its training losses and `judge.learning`'s word.
 
-    `uniform` is ln V, `unigram` the loss of a model that knows only frequencies. The first that
-    fits of: diverged (`has_diverged`); stuck (final >= unigram - 0.05); unstable (at least 1 % of
-    the steps are `spikes`); healthy. "slow" needs other runs to compare with: see `slow`.
-    Raises ValueError for a curve without steps.
+    `uniform` is ln V in nats, `targets` those of a batch. The first that fits of: diverged
+    (`has_diverged`); stuck; unstable (at least 1 % of the steps are `spikes`); undecided; healthy,
+    which is learned and none of these. None where there is no word, as of a run in its warmup.
 
-    >>> label([5.5 - 0.02 * step for step in range(150)], uniform=5.545, unigram=3.3)
-    'healthy'
-    >>> label([5.5] * 150, uniform=5.545, unigram=3.3)
+    >>> falling = [5.5 - 0.02 * step for step in range(150)]
+    >>> [label(falling, uniform=5.545, learning=word) for word in ("learned", None)]
+    ['healthy', None]
+    >>> label([5.5] * 150, uniform=5.545, learning="stuck")
     'stuck'
     """
-    final = final_loss(losses)
     if has_diverged(losses, uniform):
         return "diverged"
-    if final >= unigram - BELOW_UNIGRAM:
+    if learning == "stuck":
         return "stuck"
     if len(spikes(losses, targets)) >= SPIKE_SHARE * len(losses):
         return "unstable"
-    return "healthy"
+    return "healthy" if learning == "learned" else learning
 
 
 def progress_label(
@@ -108,10 +112,12 @@ def progress_label(
     steps: int,
     targets: int | None = None,
 ) -> Label | None:
-    """Return the label of a run that is at `len(losses)` of `steps` steps, None if it is too early.
+    """Return how a run looks at `len(losses)` of `steps` steps, None if it is too early to say.
 
-    Divergence shows at once. The rest waits for 50 steps and a fifth of the run (or its end): a
-    run in its warmup is not yet stuck. Costs about a microsecond a step so far.
+    By its training losses alone, and for the display alone: a record's label rests on validation.
+    Stuck here is a final tenth that is not 0.05 nats below `unigram`, the loss of a model that
+    knows only frequencies. Divergence shows at once. The rest waits for 50 steps and a fifth of the
+    run (or its end): a run in its warmup is not yet stuck. Costs about a microsecond a step so far.
 
     >>> progress_label([5.5] * 20, uniform=5.545, unigram=3.3, steps=150) is None
     True
@@ -120,7 +126,9 @@ def progress_label(
         return "diverged"
     if len(losses) == 0 or len(losses) < min(steps, max(EXEMPT_STEPS, steps / 5)):
         return None
-    return label(losses, uniform=uniform, unigram=unigram, targets=targets)
+    at_unigram = final_loss(losses) >= unigram - BELOW_UNIGRAM
+    learning: LearningWord = "stuck" if at_unigram else "learned"
+    return label(losses, uniform=uniform, learning=learning, targets=targets)
 
 
 def still_falling(steps: Sequence[float], losses: Sequence[float], margin: float = MARGIN) -> bool:
@@ -146,21 +154,3 @@ def still_falling(steps: Sequence[float], losses: Sequence[float], margin: float
     error = math.sqrt(rest / (len(points) - 2) / spread)
     length = points[-1][0] - points[0][0]
     return -slope * length > max(margin, 2 * error * length)
-
-
-def slow(
-    loss: float,
-    best: float,
-    steps: Sequence[float],
-    losses: Sequence[float],
-    margin: float = MARGIN,
-) -> bool:
-    """Whether a healthy run is slow: worse than the study's best arm by more, and still falling.
-
-    `loss` and `best` are validation losses, of the run and of the best arm's mean; `steps` and
-    `losses` are the run's (thinned) training curve.
-
-    >>> slow(2.5, 2.0, range(30), [4.0 - 0.05 * step for step in range(30)])
-    True
-    """
-    return loss > best + margin and still_falling(steps, losses, margin)

@@ -11,9 +11,8 @@ from typing import Literal
 
 from ablate.judge.beta import beta_quantile
 from ablate.judge.by_document import LEVEL, DocumentEstimate
+from ablate.judge.thresholds import BELOW_UNIGRAM
 
-BELOW_UNIGRAM = 0.05
-"""Nats below the unigram loss from which a model has learned more than frequencies."""
 FEWEST_WINDOWS = 64
 """A difference on the same targets is told by fewer windows than other numbers (see the tests)."""
 ABOVE_GUESSING = 0.02

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 
-from ablate.judge.by_document import DocumentSums, estimate
+from ablate.judge.by_document import LEVEL, DocumentSums, estimate
 from ablate.judge.text_and_seeds import SeedsMean, over_text_and_seeds
 
 
 def paired_difference(
-    arm: Mapping[int, DocumentSums | None], other: Mapping[int, DocumentSums | None]
+    arm: Mapping[int, DocumentSums | None],
+    other: Mapping[int, DocumentSums | None],
+    level: float = LEVEL,
 ) -> SeedsMean | None:
     """Arm less other, a target, over the seeds that both have; sums by document for each seed.
 
@@ -21,4 +23,4 @@ def paired_difference(
         estimate(sums - others) for sums, others in pairs if sums is not None and others is not None
     ]
     known = [difference for difference in differences if difference is not None]
-    return over_text_and_seeds(known) if known else None
+    return over_text_and_seeds(known, level) if known else None

@@ -3,7 +3,7 @@
 import math
 
 from ablate.judge.evidence import Number
-from ablate.judge.finding import Finding, at_unigram, by_block, logit_spread, states
+from ablate.judge.finding import Finding, by_block, has_learned, logit_spread, states
 from ablate.judge.first_loss import judge_record
 from ablate.judge.remedies import Offer, change, fitting, lower, other, words
 from ablate.judge.stack import collapsed, gradient_flow, grows_exponentially, inner, vanished
@@ -55,7 +55,7 @@ def collapse(record: Record) -> Finding | None:
     numbers: dict[str, Number] = {}
     ends = [by_block(record, "token_cosine", when)[-1:] for when in ("first", "last")]
     alike = [value for values in ends for value in values if value is not None]
-    if len(alike) == 2 and collapsed(min(alike)) and at_unigram(record):
+    if len(alike) == 2 and collapsed(min(alike)) and not has_learned(record):
         numbers["token_cosine"] = alike[-1]
     parameters, inputs = record.gradients.parameters_first, record.gradients.inputs_first
     if gradient_flow(parameters, inputs) == "vanishing":

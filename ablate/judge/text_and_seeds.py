@@ -28,7 +28,7 @@ class SeedsMean:
     largest: float
 
 
-def over_text_and_seeds(estimates: Sequence[DocumentEstimate]) -> SeedsMean:
+def over_text_and_seeds(estimates: Sequence[DocumentEstimate], level: float = LEVEL) -> SeedsMean:
     """The mean m of one estimate a seed, all of them on the same documents.
 
     m ± sqrt(t² v + u² s²/S): v is the mean of the estimates' variances by document and is not
@@ -45,11 +45,11 @@ def over_text_and_seeds(estimates: Sequence[DocumentEstimate]) -> SeedsMean:
     by_text = by_seed = here = interval = None
     if seeds > 1:
         by_seed = stdev(values) / sqrt(seeds)
-        here = around(mean, t_quantile_at(seeds - 1, LEVEL) * by_seed)
+        here = around(mean, t_quantile_at(seeds - 1, level) * by_seed)
     if all(each.sufficient() for each in estimates):
         by_text = sqrt(fmean(each.variance for each in estimates))
         fewest = min(each.effective for each in estimates)
-        half = t_quantile_at(fewest - 1, LEVEL) * by_text
+        half = t_quantile_at(fewest - 1, level) * by_text
         interval = around(mean, half if here is None else hypot(half, here[1] - mean))
     return SeedsMean(
         mean=mean,

@@ -37,7 +37,11 @@ def curve_numbers(record: Record, name: str, spikes: float) -> dict[str, Number]
     final, unigram = record.loss.final, record.loss.unigram_train
     if name != "spike":
         numbers["label"] = name
-        if final is not None and unigram is not None:
+        learning = record.learning
+        if name == "stuck" and learning.value is not None:
+            key = "right_examples" if learning.measure == "exact match" else "above_unigram"
+            numbers[key] = learning.value
+        elif final is not None and unigram is not None:
             numbers |= {"final": final, "unigram_train": unigram}
     if spikes:
         largest = record.loss.spike_max or 0.0

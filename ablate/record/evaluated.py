@@ -7,8 +7,6 @@ from ablate.record.fields import RecordPart, left_out
 
 Bounds = list[float]
 """The low and the high end of an interval."""
-FlagWord = str
-"""yes, no or undecided; see the `definition` beside it."""
 
 
 @dataclass
@@ -40,17 +38,18 @@ class PositionBuckets(RecordPart):
 
 
 @dataclass
-class BootstrapIntervals(RecordPart):
+class LengthIntervals(RecordPart):
     """Intervals at each length, of a value and of its difference to that at the train length.
 
-    None in a list where the values are not finite, or there is but one group to draw from.
+    By leaving each document out in turn, or in older records by `draws` of whole documents. None in
+    a list where the values are not finite, or there are too few documents for an interval.
     """
 
     level: float | None = None
-    """Share of the draws inside, 0 to 1."""
+    """0 to 1."""
     draws: int | None = None
     over: str | None = None
-    """What is drawn: documents, stretches, examples."""
+    """documents, examples; in older records also blocks."""
     groups: int | None = None
     """How many of them there are."""
     accuracy: list[Bounds | None] = left_out(list)
@@ -62,23 +61,65 @@ class BootstrapIntervals(RecordPart):
 
 
 @dataclass
-class LengthFlags(RecordPart):
-    """What one measure says of each length; None up to the train length and without an interval."""
+class DocumentScores(RecordPart):
+    """What was scored at each length, added up by document: [lengths][documents].
 
-    tolerates: list[FlagWord | None] = field(default_factory=list)
-    extrapolates: list[FlagWord | None] = field(default_factory=list)
+    Of a generated task the "documents" are examples, or a few together. A length that the scheme
+    cannot do, or whose numbers are not finite, has None.
+    """
+
+    over: str | None = None
+    """documents, or examples."""
+    windows: int | None = None
+    """Windows of text, or examples, in all."""
+    places: list[int] = field(default_factory=list)
+    """First and last token of the text that ends a group of targets, and targets in a group."""
+    counts: list[list[int] | None] = field(default_factory=list)
+    """Targets."""
+    correct: list[list[float] | None] = field(default_factory=list)
+    """Targets whose token is the likeliest."""
+    nll: list[list[float] | None] = field(default_factory=list)
+    """Cross-entropy, nats."""
+    frequent: list[float] = field(default_factory=list)
+    """Targets at the train length that guessing the most frequent token gets right, by document."""
+    unigram: list[float] = field(default_factory=list)
+    """Cross-entropy of guessing by frequencies at the train length, nats, by document."""
+    exact: list[list[float] | None] = left_out(list)
+    """Examples whose whole answer is right."""
+    examples: list[list[int] | None] = left_out(list)
+    """Examples."""
+    guessed: list[float] = left_out(list)
+    """Examples at the train length that guessing is to get right as a whole."""
 
 
 @dataclass
-class ToleranceFlags(RecordPart):
-    """Whether a run tolerates, or gains from, contexts beyond its train length, by measure."""
+class Learning(RecordPart):
+    """Whether a run learned more than frequencies (`judge.learning`).
 
-    margin: float | None = None
-    """In accuracy, and in nats."""
-    definition: str | None = None
-    accuracy: LengthFlags | None = left_out()
-    exact: LengthFlags | None = left_out()
-    nll: LengthFlags | None = left_out()
+    Of a text: nats a target of the model less those of a model that knows only frequencies, on the
+    same validation targets. Of a generated task: the share of examples at the train length whose
+    whole answer is right, and what guessing gets.
+    """
+
+    word: str | None = None
+    """learned, stuck or undecided; None where the loss is not finite."""
+    measure: str | None = None
+    """nats below unigram: "nll difference"; share of examples: "exact match"."""
+    value: float | None = None
+    interval: Bounds | None = None
+    """95 %; None where there are too few documents."""
+    guessing: float | None = None
+    """Of exact match, 0 to 1."""
+    over: str | None = None
+    """documents, blocks (stretches of a text of too few documents) or examples."""
+    units: int | None = None
+    """How many of them."""
+    effective: float | None = None
+    """As how many of one length they count."""
+    largest: float | None = None
+    """Share of the targets that the largest has, 0 to 1."""
+    windows: int | None = None
+    """Windows, or examples, in all."""
 
 
 @dataclass
@@ -125,8 +166,10 @@ class Extrapolation(RecordPart):
     """Of a generated task, at each length."""
     curve: PositionCurve | None = left_out()
     buckets: PositionBuckets | None = left_out()
-    interval: BootstrapIntervals = left_out(BootstrapIntervals)
-    flags: ToleranceFlags = left_out(ToleranceFlags)
+    exact_unigram: float | None = left_out()
+    """What guessing the most frequent token gets of whole answers, 0 to 1."""
+    interval: LengthIntervals = left_out(LengthIntervals)
+    documents: DocumentScores = left_out(DocumentScores)
     protocols: dict[str, ProtocolResult] | None = left_out()
 
 

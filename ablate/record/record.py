@@ -7,14 +7,14 @@ finite. A newly recorded quantity is a field here and a line where it is measure
     record.loss.validation, record.extrapolation.accuracy
     record.instrument("stream_rms").first      # empty where it was not looked at
 
-The parts `corpus`, `loss`, `gradients`, `extrapolation`, `timing`, `environment` and `curve` are
-always there, maybe empty; `position_probe` and `shuffle` are None where nobody asked for them.
+The parts `corpus`, `loss`, `gradients`, `extrapolation`, `learning`, `timing`, `environment` and
+`curve` are always there, maybe empty; `position_probe` and `shuffle` are None unless asked for.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from ablate.record.evaluated import Evaluation, Extrapolation, PositionProbe, Shuffle
+from ablate.record.evaluated import Evaluation, Extrapolation, Learning, PositionProbe, Shuffle
 from ablate.record.fields import Reading, RecordPart, left_out, null
 
 SCHEMA = 1
@@ -45,6 +45,8 @@ class Loss(RecordPart):
     """Of a model that knows only frequencies, on the validation text."""
     unigram_train: float | None = None
     """The same on the training text."""
+    unigram_windows: float | None = left_out()
+    """The same on the validation windows that `validation` is measured on."""
     targets: int | None = None
     """Targets in a training batch."""
     repeats: float | None = None
@@ -190,7 +192,10 @@ class Record(RecordPart):
     status: str | None = None
     """One of STATUSES."""
     label: str | None = None
-    """What the curve looks like: healthy, stuck, unstable, diverged."""
+    """What became of the training: healthy, undecided, unstable, stuck, diverged.
+
+    None of a run that did not end, or did not get past its warmup.
+    """
     error: str | None = None
     choices: dict[str, Any] = field(default_factory=dict)
     """The name of each group's choice."""
@@ -216,6 +221,7 @@ class Record(RecordPart):
     loss: Loss = field(default_factory=Loss)
     gradients: Gradients = field(default_factory=Gradients)
     extrapolation: Extrapolation = null(Extrapolation)
+    learning: Learning = left_out(Learning)
     timing: Timing = field(default_factory=Timing)
     environment: Environment = field(default_factory=Environment)
     evaluations: list[Evaluation] = left_out(list)

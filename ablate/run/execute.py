@@ -13,13 +13,20 @@ import ablate
 from ablate.build import build, build_corpus
 from ablate.check.checks import unread, warnings
 from ablate.errors import UserError, in_a_line
+from ablate.evaluate.learned import measure_learning
 from ablate.evaluate.trained import measure_trained
 from ablate.judge.diagnosis import diagnose
 from ablate.record import disk
 from ablate.record.lock import hold
 from ablate.record.record import Record
 from ablate.run.planned import PlannedRun, ended_since
-from ablate.run.recording import describe, finish, first_record, measure_training
+from ablate.run.recording import (
+    describe,
+    finish,
+    first_record,
+    judge_training,
+    measure_training,
+)
 from ablate.run.trainer import make_trainer
 from ablate.train import checkpoints
 from ablate.train.distributed import Processes, alone
@@ -155,7 +162,7 @@ def train_and_measure(
         audience.warn(unread(bench, planned.identity.choices))
         audience.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
     try:
-        finite = trainer.train()
+        trainer.train()
     except RuntimeError as error:
         if failure := processes.failure(error):
             raise RuntimeError(failure) from error
@@ -165,9 +172,12 @@ def train_and_measure(
         measure_training(result, trainer.progress, config)
     measured = measure_trained(bench, config, audience.message)
     result.extrapolation = measured.extrapolation
+    result.learning = measure_learning(
+        bench, config["evaluate"]["batches"], measured.extrapolation, audience.message
+    )
+    judge_training(result, trainer.progress, bench.schedule.warmup_steps)
     result.position_probe, result.shuffle = measured.position_probe, measured.shuffle
-    diverged = not finite or result.label == "diverged"
-    finish(result, "diverged" if diverged else "done", None)
+    finish(result, "diverged" if result.label == "diverged" else "done", None)
     result.diagnosis = diagnose(result)
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,8 +16,10 @@ import ablate
 from ablate.build import Bench, facts
 from ablate.config.identity import Identity
 from ablate.data.tasks import IGNORED
+from ablate.evaluate.learned import frequencies_loss
 from ablate.judge import labels, spikes
 from ablate.judge.chance import collision
+from ablate.judge.learning import LearningWord, has_learning
 from ablate.model.transformer import count_parameters, flops_per_token
 from ablate.record import disk
 from ablate.record.curves import read_lines
@@ -68,10 +70,11 @@ def describe(record: Record, bench: Bench, config: Mapping[str, Any]) -> None:
     record.loss.uniform = bench.task.uniform
     record.loss.unigram = bench.task.unigram()
     record.loss.unigram_train = bench.task.unigram_train()
+    record.loss.unigram_windows = frequencies_loss(bench.task, config["evaluate"]["batches"])
     targets = bench.task.batch(1).targets
     counts = np.unique(targets[targets != IGNORED], return_counts=True)[1]
     record.loss.targets = int(counts.sum())
-    record.loss.repeats = collision(counts)
+    record.loss.repeats = collision(counts.tolist())
     device = bench.model.embedding.weight.device
     record.environment.device = (
         torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
@@ -92,9 +95,6 @@ def measure_training(record: Record, progress: TrainingMemory, config: Mapping[s
     loss.excess = losses[0] - loss.uniform
     loss.final = math.fsum(tail) / len(tail)
     loss.validation, loss.best = progress.validation, progress.best
-    record.label = labels.label(
-        losses, uniform=loss.uniform, unigram=loss.unigram_train, targets=loss.targets
-    )
     loss.spike_score, loss.spike_max = spikes.spike_score(losses, loss.targets)
     stride = -(-len(losses) // 200)
     record.curve = ThinnedCurve(
@@ -102,6 +102,22 @@ def measure_training(record: Record, progress: TrainingMemory, config: Mapping[s
     )
     record.gradients = gradients(progress)
     record.instruments = {name: depth_profile(kept) for name, kept in progress.instruments.items()}
+
+
+def judge_training(record: Record, progress: TrainingMemory, warmup_steps: int) -> None:
+    """Fill in the label of a run that ended: at its last step, or where it diverged."""
+    if not progress.finite:
+        record.label = "diverged"
+        return
+    steps = record.steps or 0
+    ended = has_learning(steps_done=progress.step, steps=steps, warmup_steps=warmup_steps)
+    word = cast("LearningWord | None", record.learning.word)
+    record.label = labels.label(
+        progress.losses,
+        uniform=record.loss.uniform or 0.0,
+        learning=word if ended else None,
+        targets=record.loss.targets,
+    )
 
 
 def gradients(progress: TrainingMemory) -> Gradients:

@@ -13,7 +13,8 @@ IN_WORDS = {
     "healthy": "healthy",
     "stuck": "stuck: it learned how often tokens occur and no more, or not even that",
     "unstable": "unstable: the loss jumped far above its trend",
-    "slow": "slow: still falling, behind the best arm of its study",
+    "undecided": "undecided: its validation text does not tell whether it learned more than how "
+    "often tokens occur",
     "diverged": "diverged",
 }
 FIRST_LOSS_HINTS = {
@@ -36,7 +37,7 @@ def summary_lines(record: Record, directory: Path) -> list[str]:
         hint = FIRST_LOSS_HINTS[judge_record(record)]
         lines.append(f"first loss {first_loss(loss.first, loss.uniform)}{hint}")
     if loss.validation is not None:
-        known = {"unigram": loss.unigram, "ln V": loss.uniform}
+        known = {"unigram": loss.unigram_windows or loss.unigram, "ln V": loss.uniform}
         losses = [f"{name} {value:.2f}" for name, value in known.items() if value is not None]
         reference = f" ({', '.join(losses)})" if losses else ""
         lines.append(f"validation loss {loss.validation:.3f} nats{reference}")

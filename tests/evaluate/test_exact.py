@@ -13,7 +13,10 @@ from ablate.data.generated.generated_task import ASK, END, OWN, GeneratedTask
 from ablate.data.generated.recall import Passkey
 from ablate.data.generated.strings import Copy, Sort
 from ablate.evaluate.exact import counted, exact_match
+from ablate.judge.at_length import kept
+from ablate.judge.keeping import Measure
 from ablate.model.shape import Shape
+from ablate.record.evaluated import Extrapolation
 
 SIZES = {"seq_len": 16, "batch_size": 4, "seed": 0}
 LENGTHS = [0.5, 1, 2, 4]
@@ -41,7 +44,7 @@ class Speaker:
         return 100.0 * torch.nn.functional.one_hot(answers, self.shape.vocabulary).float()
 
 
-def measure(model: Any, task: GeneratedTask, **more: Any) -> dict[str, Any]:
+def measure(model: Any, task: GeneratedTask, **more: Any) -> Extrapolation:
     settings = {"multiples": LENGTHS, "examples": 20, "batch_tokens": 64, **more}
     return exact_match(model, task, **settings)
 
@@ -175,13 +178,19 @@ def test_intervals_are_those_of_shares_of_independent_examples() -> None:
     assert low < measured.accuracy[2] < high
 
 
-def test_who_is_as_good_at_every_length_tolerates_and_who_gets_worse_does_not() -> None:
-    measured = measure(Speaker(COPY, copying), COPY)
-    assert measured.flags.exact.tolerates == [None, None, "yes", "yes"]
-    assert measured.flags.exact.extrapolates == [None, None, "no", "no"]
-    measured = measure(Speaker(COPY, slipping, limit=32), COPY, examples=200)
-    assert measured.flags.exact.tolerates == [None, None, "no", None]
+def told(measured: Extrapolation, measure: Measure) -> list[str]:
+    """The words beyond the train length."""
+    past = [c for c in measured.lengths if c > (measured.train_length or 0)]
+    return [kept([measured], measure, context).word for context in past]
+
+
+def test_who_is_as_good_at_every_length_keeps_and_who_gets_worse_loses() -> None:
+    measured = measure(Speaker(COPY, copying), COPY, examples=400)
+    assert told(measured, "exact") == ["keeps", "keeps"]
+    measured = measure(Speaker(COPY, slipping, limit=32), COPY, examples=400)
+    assert told(measured, "exact") == ["loses", "undefined"]
     assert measured.interval.exact[3] is None
+    assert told(measure(Speaker(COPY, copying), COPY, examples=40), "exact") == ["undecided"] * 2
 
 
 def test_who_matches_nothing_is_not_said_to_keep_it() -> None:
@@ -190,11 +199,11 @@ def test_who_matches_nothing_is_not_said_to_keep_it() -> None:
     def but_the_first(row: list[int]) -> list[int]:
         return [END if place == row.index(ASK) else s for place, s in enumerate(copying(row))]
 
-    flags = measure(Speaker(COPY, but_the_first), COPY).flags
-    assert flags.exact.tolerates == [None, None, "undecided", "undecided"]
-    assert flags.accuracy.tolerates == [None, None, "yes", "yes"]
-    constant = measure(Speaker(COPY, lambda row: [OWN] * len(row)), COPY, examples=100)
-    assert "yes" not in constant.flags.accuracy.tolerates
+    measured = measure(Speaker(COPY, but_the_first), COPY, examples=400)
+    assert told(measured, "exact") == ["floor", "floor"]
+    assert told(measured, "accuracy") == ["gains", "gains"]  # one token of more is wrong
+    constant = measure(Speaker(COPY, lambda row: [OWN] * len(row)), COPY, examples=400)
+    assert "keeps" not in told(constant, "accuracy")
 
 
 def test_memory_is_bounded_and_the_caller_can_stop_it() -> None:

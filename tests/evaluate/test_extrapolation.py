@@ -18,8 +18,9 @@ from ablate.data.tasks import CorpusTask
 from ablate.data.tokenizers import Bytes
 from ablate.errors import UserError
 from ablate.evaluate.extrapolation import extrapolate, lay_windows, retention
+from ablate.judge.at_length import kept
 from ablate.model.shape import Shape
-from ablate.record.evaluated import PositionBuckets, PositionCurve
+from ablate.record.evaluated import Extrapolation, PositionBuckets, PositionCurve
 
 VOCABULARY = 11
 
@@ -51,18 +52,25 @@ class Teller:
         return 100.0 * torch.nn.functional.one_hot(told, self.shape.vocabulary).float()
 
 
-def stream(tokens: np.ndarray) -> TokenizedCorpus:
+def stream(tokens: np.ndarray, starts: np.ndarray) -> TokenizedCorpus:
     counts = np.bincount(tokens, minlength=VOCABULARY)
-    starts = np.zeros(1, dtype=np.int64)
     return TokenizedCorpus(
         "made-up", "0" * 64, VOCABULARY, tokens, tokens, starts, starts, counts, Bytes()
     )
 
 
+ONE = np.zeros(1, dtype=np.int64)
+"""Where documents begin in a text that is one."""
+
+
 def measure(
-    model: Any, tokens: np.ndarray, kind: type[CorpusTask] = LanguageModelling, **more: Any
-) -> dict[str, Any]:
-    task = kind(stream(tokens), seq_len=16, batch_size=4, seed=0)
+    model: Any,
+    tokens: np.ndarray,
+    kind: type[CorpusTask] = LanguageModelling,
+    documents: np.ndarray = ONE,
+    **more: Any,
+) -> Extrapolation:
+    task = kind(stream(tokens, documents), seq_len=16, batch_size=4, seed=0)
     settings = {"multiples": [0.5, 1, 2, 4], "windows": 20, "batch_tokens": 64, **more}
     return extrapolate(model, task, **settings)
 
@@ -120,14 +128,38 @@ def test_the_bucket_table_has_equally_many_targets_in_each_bucket() -> None:
     assert cut_short.accuracy == [0.0, 7 / 8, None, None]
 
 
-def test_intervals_and_flags_of_a_model_that_needs_more_context_than_it_was_trained_with() -> None:
-    """It gains where the context is long enough for it, and nothing is said up to L."""
-    found = measure(Teller(lag=20), np.tile(np.arange(1, 22, dtype=np.uint8) % 11, 40))
-    assert found.interval.over == "blocks"
+def test_a_model_that_needs_more_context_than_it_was_trained_with_gains() -> None:
+    documents = np.arange(0, 8000, 200)
+    tokens = np.tile(np.arange(1, 17, dtype=np.uint8) % 11, 500)
+    found = measure(Teller(lag=15), tokens, windows=400, documents=documents)
+    assert 0.4 < (found.accuracy[1] or 0) < 0.7
+    assert found.interval.over == "documents"
     assert found.interval.accuracy_difference[1] == [0.0, 0.0]
-    assert found.flags.accuracy.extrapolates == [None, None, "yes", "yes"]
+    assert [kept([found], "accuracy", c).word for c in (32, 64)] == ["gains", "gains"]
     for value, bounds in zip(found.nll, found.interval.nll, strict=True):
+        assert bounds is not None
         assert bounds[0] <= value <= bounds[1]
+
+
+def test_few_documents_decide_nothing_however_many_windows_they_have() -> None:
+    tokens = np.tile(np.arange(1, 22, dtype=np.uint8) % 11, 400)
+    found = measure(Teller(lag=20), tokens, windows=400, documents=np.array([0, 4000]))
+    assert found.interval.accuracy == [None] * 4
+    assert kept([found], "accuracy", 64).word == "undecided"
+
+
+def test_sums_by_document_are_those_of_the_numbers() -> None:
+    documents = np.arange(0, 8000, 500)
+    tokens = np.tile(np.arange(1, 22, dtype=np.uint8) % 11, 400)
+    found = measure(Teller(lag=9, limit=32), tokens, windows=100, documents=documents)
+    sums = found.documents
+    assert sums.correct[3] is sums.nll[3] is None
+    for place in range(3):
+        counts, right, nll = sums.counts[place], sums.correct[place], sums.nll[place]
+        assert sum(right) / sum(counts) == pytest.approx(found.accuracy[place])
+        assert sum(nll) / sum(counts) == pytest.approx(found.nll[place], abs=1e-3)
+    assert sum(sums.frequent) / sum(sums.counts[1]) == pytest.approx(found.accuracy_unigram)
+    assert len(sums.unigram) == len(sums.counts[0]) <= 16
 
 
 def test_a_diverged_model_gives_null_and_no_error() -> None:
@@ -139,7 +171,7 @@ def test_a_diverged_model_gives_null_and_no_error() -> None:
     assert found.accuracy == [None] * 4
     assert found.retention == [None] * 4
     assert found.interval.accuracy == [None] * 4
-    assert found.flags.nll.tolerates == [None] * 4
+    assert found.documents.nll == [None] * 4
     assert found.curve == PositionCurve()
     assert found.buckets == PositionBuckets()
 

@@ -1,25 +1,9 @@
-"""Bootstrap intervals: what they cover, what is drawn as a whole, and the flags made of them."""
+"""Bootstrap intervals: what they cover, and what is drawn as a whole."""
 
 import numpy as np
 import pytest
 
-from ablate.evaluate.resampling import Groups, group_windows, interval, resample
-from ablate.evaluate.tolerance import flags
-from ablate.record.evaluated import LengthFlags
-
-
-def test_windows_are_grouped_by_the_document_of_their_last_target() -> None:
-    documents = np.arange(0, 200, 20)
-    groups = group_windows(np.array([5, 19, 20, 45, 59, 61, 85, 105, 125, 145, 199]), documents)
-    assert groups.over == "documents"
-    assert groups.of.tolist() == [0, 0, 1, 2, 2, 3, 4, 5, 6, 7, 8]
-    assert groups.count == 9
-
-
-def test_too_few_documents_give_blocks_of_neighbouring_windows() -> None:
-    groups = group_windows(np.arange(64), np.array([0, 32]))
-    assert groups.over == "blocks"
-    assert groups.of.tolist() == [window // 4 for window in range(64)]
+from ablate.evaluate.resampling import Groups, interval, resample
 
 
 def test_the_interval_has_the_width_that_theory_gives() -> None:
@@ -52,27 +36,6 @@ def test_means_are_per_target_and_a_missing_column_stays_missing() -> None:
     drawn = resample(sums, counts, group_windows_of(2))
     assert (drawn[:, 0] == 1).all()
     assert interval(drawn[:, 1]) is None
-
-
-def test_flags_follow_the_interval_beyond_the_train_length_alone() -> None:
-    found = flags(
-        [8, 16, 32, 64, 128],
-        16,
-        [[0.5, 0.6], [0.0, 0.0], [-0.01, 0.01], [-0.2, -0.1], None],
-        lower_is_better=False,
-        learned=True,
-    )
-    assert found.tolerates == [None, None, "yes", "no", None]
-    assert found.extrapolates == [None, None, "no", "no", None]
-    fell = flags([16, 32], 16, [[0.0, 0.0], [-0.2, -0.1]], lower_is_better=True, learned=True)
-    assert fell == LengthFlags([None, "yes"], [None, "yes"])
-
-
-def test_who_knows_nothing_is_not_said_to_keep_it() -> None:
-    differences = [[0.0, 0.0], [-0.01, 0.01], [-0.2, -0.1]]
-    found = flags([16, 32, 64], 16, differences, lower_is_better=False, learned=False)
-    assert found.tolerates == [None, "undecided", "no"]
-    assert found.extrapolates == [None, "no", "no"]
 
 
 def group_windows_of(count: int) -> Groups:

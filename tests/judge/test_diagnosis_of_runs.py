@@ -14,7 +14,7 @@ from tests.conftest import later_wins
 SMALL = (
     "corpus=text",
     "evaluate.windows=8",
-    "evaluate.batches=2",
+    "evaluate.batches=16",
     "evaluate.lengths=[1,2]",
     "depth=2",
     "width=32",
@@ -139,7 +139,7 @@ def test_positions_that_were_never_trained_show_past_the_train_length(
         "steps=200",
         "lr=1e-2",
         "evaluate.lengths=[1,2,4]",
-        "evaluate.windows=96",
+        "evaluate.windows=300",
         *overrides,
     )
     assert named(record) == [name]

@@ -135,16 +135,6 @@ def test_the_first_line_and_the_legend(capsys: pytest.CaptureFixture[str], study
         assert words in out
 
 
-def test_the_legend_tells_what_a_slow_run_is_slower_than(
-    capsys: pytest.CaptureFixture[str], add_run: Factory
-) -> None:
-    falling = {"steps": list(range(30)), "loss": [4.0 - 0.05 * step for step in range(30)]}
-    study = add_run({"pos": "rope"}, loss__validation=2.0, curve=falling).parent
-    assert "label slow" not in report(capsys, study)
-    add_run({"pos": "none"}, loss__validation=2.5, curve=falling)
-    assert "worse than the study's best arm so far" in report(capsys, study)
-
-
 def test_numbers_in_the_table(capsys: pytest.CaptureFixture[str], study: Path) -> None:
     out = report(capsys, study)
     (row,) = re.findall(r"^learned +pre .*$", out, re.MULTILINE)

@@ -172,6 +172,7 @@ def test_a_run_that_was_ended_goes_on_to_the_very_same_end(
         else:
             assert process.returncode == 130
             assert record_of(parts)["status"] == "interrupted"
+            assert record_of(parts)["label"] is None
             assert "ablate run" in printed
     add(only_run(parts), Evaluation(overrides=["a"]))
     done = ablate("run", *LONG, *corpus(words), cwd=parts)

@@ -121,6 +121,18 @@ class GeneratedTask(Task):
         rows = [self.example(size, random) for _ in range(count)]
         return lay_out(rows, self.layout.length(size))
 
+    def costs(self) -> np.ndarray:
+        """What each token costs a guess by the frequencies of answer tokens, in nats.
+
+        End tokens are taken to be known; frequencies are smoothed by one count a token.
+        """
+        counts = self._answer_counts + 1.0
+        counts[END] = 0
+        with np.errstate(divide="ignore"):
+            costs = -np.log(counts / counts.sum())
+        costs[END] = 0
+        return costs
+
     def unigram(self) -> float:
         """Loss of guessing by the frequencies of answer tokens, in nats per target: (1 − e) H.
 

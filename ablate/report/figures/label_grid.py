@@ -33,9 +33,9 @@ def label_grid(view: View) -> Drawing | None:
     return Drawing(
         "labels",
         "What became of the runs",
-        "How many runs of each cell are healthy, slow (behind the study's best arm and still"
-        " falling), unstable (spikes), stuck (no better than token frequencies) or diverged; the"
-        " width of a colour is its share."
+        "How many runs of each cell are healthy, undecided (whether better than token"
+        " frequencies), unstable (spikes), stuck (no better than they) or diverged; the width of a"
+        " colour is its share."
         + (f" A cell counts all of {', '.join(others)} and all seeds." if others else ""),
         partial(_draw, cells, rows, columns),
     )

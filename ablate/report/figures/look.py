@@ -32,7 +32,7 @@ SALT = 108410
 
 LABEL_COLOURS = {
     "healthy": "#009e73",
-    "slow": "#56b4e9",
+    "undecided": "#56b4e9",
     "unstable": "#e69f00",
     "stuck": "#cc79a7",
     "diverged": "#d55e00",

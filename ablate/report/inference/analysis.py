@@ -22,6 +22,7 @@ from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.failure_facts import StudyFailures
 from ablate.report.inference.findings import ArmFinding, findings
 from ablate.report.inference.ledger import Flag, LedgerRow, flags, ledger, repeats
+from ablate.report.inference.length_facts import LengthFact, length_facts
 from ablate.report.inference.outcomes import outcomes
 from ablate.report.inference.sensitivity import Sensitivity, sensitivities
 from ablate.report.inference.story import Point, points
@@ -65,6 +66,7 @@ class Analysis:
     flags: tuple[Flag, ...]
     findings: tuple[ArmFinding, ...]
     points: tuple[Point, ...]
+    lengths: tuple[LengthFact, ...]
 
     @property
     def judge(self) -> Judge:
@@ -155,6 +157,7 @@ def analyse(
             *points(leading, crossed, comparisons.simple, comparisons.failures, cautions),
             *(Point("start", fact) for fact in beginnings(groups)),
         ),
+        lengths=tuple(length_facts(grouped(kept, factors))),
     )
 
 

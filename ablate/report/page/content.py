@@ -22,6 +22,7 @@ from ablate.report.runs.tables import Table, distinct
 from ablate.report.words.cautions import caution
 from ablate.report.words.heading import heading
 from ablate.report.words.legend import legend, notes
+from ablate.report.words.length_sentences import length_sentence
 from ablate.report.words.premises import question
 from ablate.report.words.statements import VERDICTS, Statement, statements
 from ablate.report.words.tried_text import tried_text
@@ -78,6 +79,7 @@ class Content:
     question: str
     answers: list[Answer]
     cautions: list[str]
+    lengths: list[str]
     figures: list[Illustration]
     results: Grid
     notes: list[str]
@@ -120,6 +122,7 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
             *(statement.text for statement in said if statement.kind == "caution"),
             *map(left_out, study_note.read(run.directory for run in table.runs)),
         ],
+        lengths=[clean(length_sentence(fact).text) for fact in analysis.lengths],
         figures=[
             Illustration(figure.name, figure.title, clean(figure.caption), inline(figure))
             for figure in drawings(view_of(arms), analysis)

@@ -9,6 +9,7 @@ from ablate.report.runs.columns import LENGTH, Column
 from ablate.report.runs.shown import columns_shown, facts
 from ablate.report.runs.tables import Table
 from ablate.report.words.cells import NameCount, cell_text, key_text, labels, statuses
+from ablate.report.words.length_sentences import LEGEND, length_cells
 
 
 def results(table: Table) -> Grid:
@@ -23,8 +24,11 @@ def results(table: Table) -> Grid:
         if column.key == "grad_ratio":
             meaning = "gradient norm by block at step 1, first to last, log scale"
             heads.append(Head("grad. by block", meaning))
+    words_at_length = length_cells(table.rows)
+    if words_at_length is not None:
+        heads.append(Head(f"against L, {words_at_length[0]}", LEGEND, menu=True))
     rows = []
-    for row in table.rows:
+    for place, row in enumerate(table.rows):
         cells = [GridCell(key_text(row, key), row.keys.get(key)) for key in table.keys]
         cells.append(_counts(statuses(row)))
         cells.append(_counts(labels(row)))
@@ -35,6 +39,8 @@ def results(table: Table) -> Grid:
             cells.append(GridCell(shown, cell.mean, kind))
             if column.key == "grad_ratio":
                 cells.append(GridCell("", bars=_heights(row.profile)))
+        if words_at_length is not None:
+            cells.append(GridCell(words_at_length[1][place]))
         rows.append(cells)
     what = {"arm": "an arm over its seeds", "group": "a group of arms"}.get(table.grouped, "a run")
     return Grid("rows", "Results", f"A row is {what}.", heads, rows)

@@ -6,12 +6,11 @@ record.json.
 
 import difflib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ablate.errors import UserError
-from ablate.judge import labels
 from ablate.record.disk import FILE, read
 from ablate.record.lock import was_killed
 from ablate.record.record import Record
@@ -143,46 +142,3 @@ def load(directory: Path) -> Run:
     study = (record and record.study) or absolute.parent.name
     label = record.label if record else None
     return Run(directory, study, absolute.name, record, problem, label)
-
-
-def with_slow(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs with "slow" in place of "healthy" where a comparable arm did better.
-
-    Comparable are the finished runs of one study on the same corpus, vocabulary and task; the best
-    arm is the one with the lowest mean validation loss over its seeds.
-    """
-    losses: dict[tuple[str, ...], dict[str, list[float]]] = {}
-    for run, loss in _finished(runs):
-        arms = losses.setdefault(_comparable(run), {})
-        arms.setdefault(run.arm, []).append(loss)
-    best = {
-        family: min(sum(values) / len(values) for values in arms.values())
-        for family, arms in losses.items()
-    }
-    slow = {
-        run.directory
-        for run, loss in _finished(runs)
-        if _is_slow(run, loss, best[_comparable(run)])
-    }
-    return [replace(run, label="slow") if run.directory in slow else run for run in runs]
-
-
-def _finished(runs: Iterable[Run]) -> Iterable[tuple[Run, float]]:
-    """The runs that are done, with their validation losses, nats."""
-    for run in runs:
-        if run.found is not None and run.found.status == "done":
-            loss = run.found.loss.validation
-            if loss is not None:
-                yield run, loss
-
-
-def _comparable(run: Run) -> tuple[str, ...]:
-    corpus, choices = run.record.corpus, run.record.choices
-    parts = (corpus.name, corpus.sha256, corpus.vocabulary, choices.get("task"))
-    return (run.study, *map(str, parts))
-
-
-def _is_slow(run: Run, validation: float, best: float) -> bool:
-    points = run.record.curve.points()
-    steps, losses = [step for step, _ in points], [loss for _, loss in points]
-    return run.label == "healthy" and labels.slow(validation, best, steps, losses)

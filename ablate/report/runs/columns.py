@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ablate.judge.intervals import Scale
-from ablate.judge.thresholds import MARGIN
 from ablate.record.evaluated import Extrapolation
 from ablate.record.record import Record
 from ablate.report.runs.extract import Missing as Missing
@@ -18,7 +17,6 @@ from ablate.report.runs.extract import (
     at_context,
     first_over_last,
     number,
-    tolerated,
 )
 
 Better = Literal["", "lower", "higher"]
@@ -148,19 +146,6 @@ COLUMNS: tuple[Column, ...] = (
         scale="log",
     ),
     *_contexts(),
-    Column(
-        "tolerated",
-        "tolerates\nup to, L",
-        "largest context, in train lengths, at and before which accuracy (exact match, where there "
-        f"is any) is surely at most {MARGIN:g} below that at L; 1: none beyond L",
-        tolerated,
-        LENGTH,
-        optional=True,
-        scale="log",
-        trained=True,
-        better="higher",
-        unit="L",
-    ),
     Column(
         "input_ratio",
         "dL/dx\nfirst/last",

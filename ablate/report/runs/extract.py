@@ -59,27 +59,3 @@ def at_context(
         return Missing.UNDEFINED if unable else Missing.UNMEASURED
 
     return extract
-
-
-def tolerated(record: Record) -> Value:
-    """The largest context in train lengths that a run tolerates, with all between it and L.
-
-    1 where it does not surely tolerate the next one beyond L.
-    """
-    measured = record.extrapolation
-    flags = measured.flags.exact or measured.flags.accuracy
-    length, lengths = measured.train_length, measured.lengths
-    if (
-        flags is None
-        or not flags.tolerates
-        or not length
-        or all(context <= length for context in lengths)
-    ):
-        return Missing.UNMEASURED
-    kept = 1.0
-    for context, flag in zip(lengths, flags.tolerates, strict=False):
-        if context > length:
-            if flag != "yes":
-                break
-            kept = context / length
-    return kept

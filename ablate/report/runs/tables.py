@@ -8,7 +8,7 @@ from typing import Any
 from ablate.errors import UserError
 from ablate.judge.intervals import Interval, over_seeds
 from ablate.judge.profile import profile
-from ablate.report.runs.collect import Run, with_slow
+from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import BY_KEY, Column, Missing
 from ablate.report.runs.settings import (
     IDENTITY,
@@ -107,7 +107,7 @@ def build(
     Without `by` a row is an arm, with its seeds; with `each_run` it is a run. `sort` are keys, with
     a leading "-" for descending. Raises UserError for an unknown key or a condition without a run.
     """
-    everything = [(run, settings(run)) for run in with_slow(runs) if run.found is not None]
+    everything = [(run, settings(run)) for run in runs if run.found is not None]
     wanted = parse_where(where)
     bare = [key.removeprefix("-") for key in sort]
     kept: list[tuple[Run, Settings]] = []

@@ -17,6 +17,7 @@ from ablate.report.runs.columns import LENGTH, OUTCOME, START, Missing
 from ablate.report.runs.shown import columns_shown, facts
 from ablate.report.runs.tables import Table
 from ablate.report.words.cells import NONE, CellText, cell_text, key_text, labels, statuses
+from ablate.report.words.length_sentences import length_cells
 
 GAP = "  "
 STYLES = {
@@ -74,6 +75,11 @@ def strips(table: Table) -> tuple[list[Strip], list[Strip]]:
             profiles = [[bars(row.profile) or NONE] for row in rows]
             lines = ["grad. by block", "first to last"]
             measured.append(Strip(START, lines, profiles, kind="bars"))
+    words_at_length = length_cells(rows)
+    if words_at_length is not None:
+        context, texts = words_at_length
+        heading = ["against L", context]
+        measured.append(Strip(LENGTH, heading, [[text] for text in texts], kind="words"))
     order = (OUTCOME, START, LENGTH)
     return keys, sorted(measured, key=lambda strip: order.index(strip.panel))
 

@@ -10,6 +10,7 @@ from ablate.record import study_note
 from ablate.record.record import SCHEMA
 from ablate.report.inference.analysis import Analysis
 from ablate.report.runs.columns import COLUMNS, Column
+from ablate.report.runs.kept import factors_beyond, kept_at, measured_alike, measures_of
 from ablate.report.runs.measured import measured
 from ablate.report.runs.settings import key_value, text
 from ablate.report.runs.shown import facts
@@ -17,6 +18,7 @@ from ablate.report.runs.tables import Table, TableCell, TableRow
 from ablate.report.words.cautions import caution
 from ablate.report.words.cells import labels, statuses
 from ablate.report.words.ledger_text import lr_choice
+from ablate.report.words.length_sentences import context_name, length_sentence
 from ablate.report.words.premises import baseline_reason
 from ablate.report.words.statements import Statement, statements
 from ablate.report.words.troubles import outside, troubles
@@ -111,6 +113,7 @@ def _json_analysis(analysis: Analysis) -> dict[str, Any]:
             for flag in analysis.flags
         ],
         "sentences": [_json_statement(statement) for statement in statements(analysis)],
+        "length_sentences": [length_sentence(fact).text for fact in analysis.lengths],
     }
 
 
@@ -140,11 +143,24 @@ def _json_row(row: TableRow) -> dict[str, Any]:
         "label": dict(row.label),
         "measures": {column.key: _measure(row.cells[column.key], column) for column in COLUMNS},
         "gradient_profile": row.profile,
+        "length": _words_at_length(row),
         "measured": {
             f"{run.study}/{run.name}": [asdict(one) for one in measurements]
             for run in row.runs
             if (measurements := measured(run))
         },
+    }
+
+
+def _words_at_length(row: TableRow) -> dict[str, dict[str, str]]:
+    """The words by measure and context in train lengths, {} where no record has them."""
+    measured = measured_alike(row.runs)
+    return {
+        measure: {
+            context_name(factor): kept_at(measured, measure, factor).word
+            for factor in factors_beyond(measured)
+        }
+        for measure in (measures_of(measured) if measured else ())
     }
 
 

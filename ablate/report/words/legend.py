@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable
 
-from ablate.report.runs.columns import BY_KEY, LENGTH
+from ablate.report.runs.columns import LENGTH
 from ablate.report.runs.shown import columns_shown, known, shown
 from ablate.report.runs.tables import Table, distinct
+from ablate.report.words.length_sentences import LEGEND, length_cells
 from ablate.report.words.numbers import enumerated
 
 
 def legend(table: Table) -> list[str]:
     """Return a line for each kind of column, with its unit."""
     columns = columns_shown(table)
-    keys = {column.key for column in columns}
     lines = []
     for column in columns:
         if column.panel != LENGTH:
@@ -22,17 +22,12 @@ def legend(table: Table) -> list[str]:
                 " height of the bars is a factor of 10, or the row's range if that is more; · is"
                 " zero"
             )
-    if any("slow" in row.label for row in table.rows):
-        lines.append(
-            "label slow: healthy and still falling at the end, and worse than the study's best arm"
-            " so far; it may change as the study grows"
-        )
     lines.append(
         "acc. at: share of the same held-out targets predicted right with L to 8L tokens of"
         " context, trained at L; undef.: the scheme cannot do that length"
     )
-    if "tolerated" in keys:
-        lines.append(f"tolerates up to, L: {BY_KEY['tolerated'].meaning}")
+    if length_cells(table.rows) is not None:
+        lines.append(LEGEND)
     if any(column.quantity == "exact" for column in columns):
         lines.append(
             "exact at: share of a generated task's examples of L to 8L tokens whose whole answer is"
@@ -47,7 +42,9 @@ def _more(key: str, table: Table) -> str:
         return "; 1 is even, below 1 it vanishes towards the input"
     if key != "val_loss":
         return ""
-    losses = known(run.record.loss.unigram for run in shown(table))
+    losses = known(
+        run.record.loss.unigram_windows or run.record.loss.unigram for run in shown(table)
+    )
     unigram = enumerated(distinct(f"{loss:.3f}" for loss in losses))
     return f"; a model that knows only frequencies gets {unigram}" if unigram else ""
 

@@ -15,6 +15,7 @@ from ablate.report.words.cautions import caution
 from ablate.report.words.cells import NONE
 from ablate.report.words.interactions import verdict_text
 from ablate.report.words.ledger_text import line_value, lr_choice
+from ablate.report.words.length_sentences import length_sentence
 from ablate.report.words.numbers import amount, count_of, first_of, p_text, spread
 from ablate.report.words.premises import terms
 from ablate.report.words.simple import within_text
@@ -83,6 +84,9 @@ def sections(
     if analysis.simple:
         lines, rows = _simple(analysis.simple, analysis.unit, in_full)
         parts.append(Section("Simple effects", lines, rows=rows))
+    if analysis.lengths:
+        said = (length_sentence(fact).text for fact in analysis.lengths)
+        parts.append(Section("What it says of length", _items(said), leads=True))
     if arm_by_arm and len(analysis.factors) > 1 and analysis.contrasts:
         parts.append(Section("Arm by arm against the baseline", _arm_by_arm(analysis, in_full)))
     if skipped:

@@ -1,6 +1,5 @@
-"""Which folders are runs, which study is the newest, and what is slow."""
+"""Which folders are runs and which study is the newest."""
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ablate.errors import UserError
-from ablate.report.runs.collect import collect, find, with_slow
+from ablate.report.runs.collect import collect, find
 
 Factory = Callable[..., Path]
 
@@ -90,31 +89,3 @@ def test_what_cannot_be_found_is_told_with_what_to_do(outputs: Path, add_run: Fa
     (outputs / "unrelated").mkdir()
     with pytest.raises(UserError, match="no runs here"):
         collect([outputs / "unrelated"], outputs)
-
-
-def test_slow_is_worse_than_the_best_arm_and_still_falling(outputs: Path, add_run: Factory) -> None:
-    falling = {"steps": list(range(90)), "loss": [4.0 - 0.02 * step for step in range(90)]}
-    flat = {"steps": list(range(90)), "loss": [2.5] * 90}
-    add_run({"pos": "rope"}, loss__validation=2.0, curve=falling)
-    add_run({"pos": "alibi"}, loss__validation=2.5, curve=falling)
-    add_run({"pos": "none"}, loss__validation=2.5, curve=flat)
-    add_run({"pos": "learned"}, loss__validation=2.5, curve=falling, label="stuck")
-    add_run({"pos": "rope"}, study="other", loss__validation=2.5, curve=falling)
-    labels = {(run.study, run.arm): run.label for run in with_slow(collect([outputs], outputs))}
-    assert labels == {
-        ("scout", "pos=rope-1f3a9c2e"): "healthy",
-        ("scout", "pos=alibi-1f3a9c2e"): "slow",
-        ("scout", "pos=none-1f3a9c2e"): "healthy",
-        ("scout", "pos=learned-1f3a9c2e"): "stuck",
-        ("other", "pos=rope-1f3a9c2e"): "healthy",
-    }
-
-
-def test_slow_copes_with_holes_in_a_curve(outputs: Path, add_run: Factory) -> None:
-    add_run({"pos": "rope"}, loss__validation=2.0)
-    add_run({"pos": "alibi"}, loss__validation=2.5, curve={"steps": [1, None], "loss": [None]})
-    run = add_run({"pos": "none"}, loss__validation=None)
-    record = json.loads((run / "record.json").read_text())
-    del record["curve"]
-    (run / "record.json").write_text(json.dumps(record))
-    assert {run.label for run in with_slow(collect([outputs], outputs))} == {"healthy"}

@@ -1,0 +1,76 @@
+"""From the part of a record about lengths to what `judge.keeping` and `judge.paired` ask for."""
+
+from collections.abc import Sequence
+
+from ablate.judge.by_document import DocumentSums
+from ablate.judge.keeping import MARGINS, Keeping, Measure, SeedAtLength, better, keeping
+from ablate.record.evaluated import DocumentScores, Extrapolation
+
+
+def sums_at(measured: Extrapolation, measure: Measure, context: int) -> DocumentSums | None:
+    """A measure by document at a context; None where it is undefined or was not recorded so."""
+    if context not in measured.lengths:
+        return None
+    scores, place = measured.documents, measured.lengths.index(context)
+    totals_by_length = {"accuracy": scores.correct, "exact": scores.exact, "nll": scores.nll}
+    counts_by_length = scores.examples if measure == "exact" else scores.counts
+    totals, counts = row(totals_by_length[measure], place), row(counts_by_length, place)
+    if totals is None or counts is None or len(totals) != len(counts):
+        return None
+    return DocumentSums(totals, counts, scores.windows or 0)
+
+
+def row(rows: Sequence[Sequence[float] | None], place: int) -> Sequence[float] | None:
+    """The row in a place, None where there is none."""
+    return rows[place] if place < len(rows) else None
+
+
+def guessed(measured: Extrapolation, measure: Measure) -> DocumentSums | None:
+    """The same at the train length of a guess that knows only frequencies."""
+    scores = measured.documents
+    own = (
+        None if measured.train_length is None else sums_at(measured, measure, measured.train_length)
+    )
+    guesses = {"accuracy": scores.frequent, "exact": scores.guessed, "nll": scores.unigram}[measure]
+    if own is None or len(guesses) != len(own.counts):
+        return None
+    return DocumentSums(guesses, own.counts, own.windows)
+
+
+def has_documents(measured: Extrapolation) -> bool:
+    """Whether a record has sums by document; older ones do not."""
+    return bool(measured.documents.counts)
+
+
+def seed_at_length(measured: Extrapolation, measure: Measure, context: int) -> SeedAtLength:
+    """One run at one context."""
+    trained = measured.train_length
+    own = None if trained is None else sums_at(measured, measure, trained)
+    at, guess = sums_at(measured, measure, context), guessed(measured, measure)
+    paired = at is not None and own is not None and len(at.counts) == len(own.counts)
+    return SeedAtLength(
+        effect=better(measure, at, own) if paired and at and own else None,
+        above_guessing=None if own is None or guess is None else better(measure, own, guess),
+    )
+
+
+def kept(runs: Sequence[Extrapolation], measure: Measure, context: int) -> Keeping:
+    """The word for an arm at a context from what its runs measured, one a seed."""
+    return keeping([seed_at_length(run, measure, context) for run in runs], MARGINS[measure])
+
+
+def same_targets(first: Extrapolation, second: Extrapolation, context: int) -> bool:
+    """Whether two measurements scored the same targets at a context, as far as records tell.
+
+    The texts are for the caller to compare.
+    """
+
+    def targets(measured: Extrapolation) -> tuple[object, ...]:
+        scores: DocumentScores = measured.documents
+        place = measured.lengths.index(context)
+        protocol = (measured.protocol, measured.train_length, scores.windows)
+        return (*protocol, *scores.places, row(scores.counts, place))
+
+    known = has_documents(first) and has_documents(second)
+    both = context in first.lengths and context in second.lengths
+    return known and both and targets(first) == targets(second)
