@@ -12,17 +12,17 @@ import pytest
 
 from ablate.record import disk
 from ablate.record.evaluated import (
-    BootstrapIntervals,
+    DocumentScores,
     Evaluation,
     Extrapolation,
-    LengthFlags,
+    Learning,
+    LengthIntervals,
     PositionBuckets,
     PositionCurve,
     PositionProbe,
     ProbeFit,
     ProtocolResult,
     Shuffle,
-    ToleranceFlags,
 )
 from ablate.record.record import (
     DepthProfile,
@@ -314,14 +314,17 @@ def test_every_part_is_read_as_it_was_written_and_written_as_it_was_read(tmp_pat
         retention=[1.0, 1.0, None],
         curve=PositionCurve([8, 16], [2.0, 3.0], [0.5, 0.25]),
         buckets=PositionBuckets([0, 8], [8, 16], 4, [2.0, None], [0.5, None]),
-        interval=BootstrapIntervals(0.95, 1000, "documents", 5, accuracy=[None, [0.1, 0.2], None]),
-        flags=ToleranceFlags(0.02, "at c no worse", accuracy=LengthFlags([None, "yes"], ["no"])),
+        interval=LengthIntervals(0.95, 1000, "documents", 5, accuracy=[None, [0.1, 0.2], None]),
+        documents=DocumentScores(
+            "documents", 256, [63, 999, 8], [[4, 6], None], [[1.0, 2.5], None]
+        ),
         protocols={"sliding-window": ProtocolResult("in steps", [8], [0.5], [2.0], [None])},
     )
     probe = PositionProbe(length=8, ridge=ProbeFit([0.5, None], [1.0, None]))
     shuffle = Shuffle(causal=False, loss=2.0, interval=[-0.5, 0.5])
     whole = made(
         extrapolation=measured,
+        learning=Learning("stuck", "nll difference", 0.01, [-0.01, 0.03], units=39),
         evaluations=[Evaluation(overrides=[], extrapolation=measured, shuffle=shuffle)],
         facts={"pos": ["relative"]},
         instruments={
