@@ -70,8 +70,10 @@ def brief_lines(record: Record, directory: Path) -> list[str]:
 
 def verdict(record: Record) -> str:
     """Say what became of the process and what its curve looks like."""
-    status, label = record.status, record.label
-    reached = f"step {record.steps_done or 0:,} of {record.steps or 0:,}"
+    status, label = record.status or "unknown", record.label
+    if record.steps is None:
+        return status  # of a record that someone cut or changed
+    reached = f"step {record.steps_done or 0:,} of {record.steps:,}"
     if status == "done":
         points = record.curve.points()
         steps, losses = [step for step, _ in points], [loss for _, loss in points]

@@ -97,7 +97,7 @@ def already_done(plan: Sequence[PlannedRun]) -> int:
         from ablate.run.summary import summary_lines
 
         finished, _ = disk.read(plan[0].directory)
-        if finished:
+        if finished and finished.steps is not None:  # else someone cut it
             say("\n".join(summary_lines(finished, plan[0].directory)))
     counts = count_statuses([planned.status() for planned in plan])
     say(f"Nothing to do: {counts}. Add rerun=true to run again.")

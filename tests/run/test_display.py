@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from ablate.record.record import Record
 from ablate.run.display import HEARTBEAT, Live, Plain, display
 from ablate.run.progress import SO_FAR, CurveWatch, Headway
-from ablate.run.summary import IN_WORDS, summary_lines
+from ablate.run.summary import IN_WORDS, brief_lines, summary_lines
 from tests.run import made_up_run
 
 FOLDER = Path("outputs") / (made_up_run.record().run_id or "")
@@ -333,3 +334,7 @@ def test_a_failure_tells_its_reason() -> None:
 def test_a_first_loss_below_a_uniform_guess_hints_at_a_leak() -> None:
     loss = replace(made_up_run.finished().loss, first=4.0)
     assert "leak" in summary_lines(made_up_run.finished(loss=loss), FOLDER)[1]
+
+
+def test_of_a_record_that_was_cut_the_status_is_told_and_no_step_that_it_does_not_have() -> None:
+    assert brief_lines(Record(status="diverged"), FOLDER) == ["diverged"]
