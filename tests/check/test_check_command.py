@@ -10,6 +10,7 @@ import pytest
 from ablate import cli
 from ablate.check.listed import CHECKS
 from ablate.config.compose import Composer
+from ablate.record.record import Record
 from ablate.run import execute as run
 from ablate.run.planned import PlannedRun
 from ablate.train.listeners import Listener
@@ -172,7 +173,7 @@ class Told(Listener):
         self.texts.append(text)
 
 
-def do_run(directory: Path, words: Path) -> tuple[dict[str, Any], list[str]]:
+def do_run(directory: Path, words: Path) -> tuple[Record, list[str]]:
     """A short run with everything that draws numbers or keeps statistics."""
     composer, told = Composer(), Told()
     overrides = [
@@ -191,14 +192,16 @@ def test_a_run_is_the_same_with_its_warnings_and_without(
     tmp_path: Path, words: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warned, texts = do_run(tmp_path / "warned", words)
-    assert warned["status"] != "failed", warned["error"]
+    assert warned.status != "failed", warned.error
     assert "tied" in texts[0]
     assert "WARNING first loss" in (tmp_path / "warned" / "run.log").read_text()
     monkeypatch.setattr(run, "warnings", lambda bench: [])
     plain, silence = do_run(tmp_path / "plain", words)
     assert silence == []
-    for key in ("loss", "gradients", "extrapolation", "curve"):
-        assert plain[key] == warned[key]
+    assert plain.loss == warned.loss
+    assert plain.gradients == warned.gradients
+    assert plain.extrapolation == warned.extrapolation
+    assert plain.curve == warned.curve
     # A finished run has nothing more to be warned of.
     assert do_run(tmp_path / "warned", words)[1] == []
     logging.shutdown()
@@ -212,6 +215,6 @@ def test_check_tells_the_first_loss_that_a_run_has(check: Any, tmp_path: Path, w
     (cell,) = json.loads(check(*given, "--json").out)["cells"]
     record, _ = do_run(tmp_path / "run", words)
     values = cell["findings"][0]["values"]
-    assert values["loss"] == pytest.approx(record["loss"]["first"], rel=1e-6)
+    assert values["loss"] == pytest.approx(record.loss.first, rel=1e-6)
     gradients = cell["findings"][1]["values"]
-    assert gradients["inputs"] == pytest.approx(record["gradients"]["inputs_first"], rel=1e-5)
+    assert gradients["inputs"] == pytest.approx(record.gradients.inputs_first, rel=1e-5)
