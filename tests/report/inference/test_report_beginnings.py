@@ -27,6 +27,7 @@ def runs_of(changes: dict[str, Any], factor: float, excess: float, **parts: Any)
             {"depth": DEPTH, **changes}, seed=seed, loss__excess=excess + seed / 100, **parts
         )
         run.record.loss.first = run.record.loss.uniform + run.record.loss.excess
+        run.record.loss.repeats = 0.03
         norms: list[float | None] = [factor ** (DEPTH - 1 - block) for block in range(DEPTH)]
         run.record.gradients.parameters_first = [norm and norm * (1 + seed / 10) for norm in norms]
         run.record.gradients.parameters_first[-1] = 1.0
