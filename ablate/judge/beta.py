@@ -1,10 +1,9 @@
-"""The incomplete beta function and its inverse: Student's t with any freedom, shares of a count.
+"""The incomplete beta function and its inverse, which the intervals of means and shares rest on.
 
 Standard library only: scipy takes half a second to import. Tests compare both with it.
 """
 
 import math
-from statistics import NormalDist
 
 TINY = 1e-300
 ENOUGH = 3e-15
@@ -36,27 +35,6 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
             value *= above * below
         if abs(above * below - 1) < ENOUGH:
             return front * value
-
-
-def t_quantile_at(freedom: float, level: float) -> float:
-    """The t within which Student's t lies with this probability; `freedom` need not be whole.
-
-    P(|T| < t) = 1 - I(f / 2, 1 / 2) at f / (f + t²), inverted by Newton's method: P is concave in t
-    and the normal quantile lies below every t quantile, so that steps go up to the root.
-
-    >>> round(t_quantile_at(10, 0.95), 4), round(t_quantile_at(10.5, 0.95), 4)
-    (2.2281, 2.2138)
-    """
-    half = freedom / 2
-    peak = 2 * math.exp(math.lgamma(half + 0.5) - math.lgamma(half)) / math.sqrt(freedom * math.pi)
-    t = NormalDist().inv_cdf((1 + level) / 2)
-    while True:
-        outside = incomplete_beta(freedom / (freedom + t * t), half, 0.5)
-        density = peak * (1 + t * t / freedom) ** -(half + 0.5)
-        step = (outside - (1 - level)) / density
-        t += step
-        if step < 1e-12 * t:
-            return t
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:

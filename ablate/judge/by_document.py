@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ablate.judge.beta import t_quantile_at
+from ablate.judge.intervals import t_quantile
 
 FEWEST_DOCUMENTS = 8.0
 """Effective number of documents below which an interval covers too little to be told."""
@@ -64,7 +64,7 @@ class DocumentEstimate:
         """The 95 % interval of the value; None where documents or windows are too few."""
         if not self.sufficient(fewest_windows):
             return None
-        half = t_quantile_at(self.effective - 1, LEVEL) * self.variance**0.5
+        half = t_quantile(self.effective - 1, LEVEL) * self.variance**0.5
         return self.value - half, self.value + half
 
 

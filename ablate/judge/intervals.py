@@ -1,7 +1,7 @@
 """Means with 95 % t-intervals over seeds. Pure functions, standard library only.
 
-The t distribution is written out (Abramowitz and Stegun 26.7.3 and 26.7.4) and inverted by Newton's
-method, since a report imports neither scipy nor numpy: `import scipy.special` takes 0.5 s of CPU
+The t distribution is that of the incomplete beta function (DLMF 8.17), inverted by Newton's method,
+since a report imports neither scipy nor numpy: `import scipy.special` takes 0.5 s of CPU
 time, a fifth of `import torch`, and `import scipy.stats` 1.5 s. Tests compare it with scipy.
 """
 
@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 from typing import Literal
+
+from ablate.judge.beta import incomplete_beta
 
 Scale = Literal["linear", "log"]
 
@@ -26,29 +28,25 @@ class Interval:
     n: int
 
 
-def t_within(t: float, freedom: int) -> float:
-    """Return P(|T| < t) of Student's t with `freedom` degrees of freedom.
+def t_within(t: float, freedom: float) -> float:
+    """Return P(|T| < t) of Student's t; the degrees of freedom need not be whole.
 
     >>> round(t_within(1.0, 1), 6), round(t_within(2.0, 10), 6)
     (0.5, 0.926612)
     """
-    angle = math.atan2(t, math.sqrt(freedom))
-    cosine, sine = math.cos(angle), math.sin(angle)
-    odd = freedom % 2
-    # The series cos + 2/3 cos^3 + ... (odd) or 1 + 1/2 cos^2 + ... (even).
-    term = cosine if odd else 1.0
-    total = 0.0 if freedom == 1 else term
-    for k in range(3 if odd else 2, freedom, 2):
-        term *= cosine * cosine * (k - 1) / k
-        total += term
-    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+    return 1 - _beyond(t, freedom)
 
 
-def t_quantile(freedom: int, confidence: float = 0.95) -> float:
+def _beyond(t: float, freedom: float) -> float:
+    """Return P(|T| > t) = I(f / 2, 1 / 2) at f / (f + t^2)."""
+    return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+
+def t_quantile(freedom: float, confidence: float = 0.95) -> float:
     """Return t with P(|T| < t) = confidence. Raises ValueError without a degree of freedom.
 
-    >>> round(t_quantile(1), 3), round(t_quantile(4), 3), round(t_quantile(30), 3)
-    (12.706, 2.776, 2.042)
+    >>> round(t_quantile(1), 3), round(t_quantile(4), 3), round(t_quantile(10.5), 4)
+    (12.706, 2.776, 2.2138)
     """
     if freedom < 1 or not 0 < confidence < 1:
         raise ValueError(f"no t quantile for {freedom} degrees of freedom at {confidence}")
@@ -59,9 +57,9 @@ def t_quantile(freedom: int, confidence: float = 0.95) -> float:
     t = NormalDist().inv_cdf((1 + confidence) / 2)
     while True:
         density = peak * (1 + t * t / freedom) ** (-(freedom + 1) / 2)
-        step = (confidence - t_within(t, freedom)) / density
+        step = (_beyond(t, freedom) - (1 - confidence)) / density
         t += step
-        if step < 1e-13 * t:
+        if step < 1e-12 * t:
             return t
 
 

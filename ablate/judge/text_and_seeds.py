@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 from statistics import fmean, stdev
 
-from ablate.judge.beta import t_quantile_at
 from ablate.judge.by_document import LEVEL, DocumentEstimate
+from ablate.judge.intervals import t_quantile
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ def over_text_and_seeds(estimates: Sequence[DocumentEstimate], level: float = LE
     by_text = by_seed = here = interval = None
     if seeds > 1:
         by_seed = stdev(values) / sqrt(seeds)
-        here = around(mean, t_quantile_at(seeds - 1, level) * by_seed)
+        here = around(mean, t_quantile(seeds - 1, level) * by_seed)
     if all(each.sufficient() for each in estimates):
         by_text = sqrt(fmean(each.variance for each in estimates))
         fewest = min(each.effective for each in estimates)
-        half = t_quantile_at(fewest - 1, level) * by_text
+        half = t_quantile(fewest - 1, level) * by_text
         interval = around(mean, half if here is None else hypot(half, here[1] - mean))
     return SeedsMean(
         mean=mean,

@@ -3,14 +3,15 @@
 import pytest
 from scipy.special import betainc, betaincinv, stdtrit
 
-from ablate.judge.beta import beta_quantile, incomplete_beta, t_quantile_at
+from ablate.judge.beta import beta_quantile, incomplete_beta
+from ablate.judge.intervals import t_quantile
 
 
 @pytest.mark.parametrize("freedom", [1, 1.5, 2, 7.3, 17.9, 100.2, 5000.5])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
 def test_quantiles_of_t_are_those_of_scipy(freedom: float, level: float) -> None:
     expected = stdtrit(freedom, (1 + level) / 2)
-    assert t_quantile_at(freedom, level) == pytest.approx(expected, rel=1e-9)
+    assert t_quantile(freedom, level) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1, 256), (128, 129), (3.5, 0.5), (2000, 48001)])

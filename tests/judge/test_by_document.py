@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ablate.judge.beta import t_quantile_at
 from ablate.judge.by_document import DocumentSums, estimate, units
+from ablate.judge.intervals import t_quantile
 from tests.judge.made_up_documents import TARGETS, lay, score
 from tests.judge.real_scores import Population
 
@@ -36,7 +36,7 @@ def test_documents_of_one_length_give_the_t_interval_of_their_means() -> None:
     means = np.random.default_rng(0).normal(0, 1, 20)
     found = estimate(DocumentSums(means * 50, np.full(20, 50.0), 1000))
     assert found is not None
-    half = t_quantile_at(19, 0.95) * means.std(ddof=1) / 20**0.5
+    half = t_quantile(19, 0.95) * means.std(ddof=1) / 20**0.5
     assert found.interval() == pytest.approx((means.mean() - half, means.mean() + half))
 
 

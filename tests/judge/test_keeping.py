@@ -7,8 +7,8 @@ from math import isclose
 import numpy as np
 import pytest
 
-from ablate.judge.beta import t_quantile_at
 from ablate.judge.by_document import DocumentEstimate, estimate
+from ablate.judge.intervals import t_quantile
 from ablate.judge.keeping import (
     MARGINS,
     KeepingWord,
@@ -93,7 +93,7 @@ def test_errors_of_seeds_and_text_add_up() -> None:
     assert isclose(mean.mean, 0.2)
     assert mean.document_error == pytest.approx(0.03)
     assert mean.seed_error == pytest.approx(0.1)
-    half = np.hypot(t_quantile_at(19, 0.95) * 0.03, t_quantile_at(1, 0.95) * 0.1)
+    half = np.hypot(t_quantile(19, 0.95) * 0.03, t_quantile(1, 0.95) * 0.1)
     assert mean.interval == pytest.approx((0.2 - half, 0.2 + half))
     with pytest.raises(ValueError, match="one seed"):
         over_text_and_seeds([])
@@ -114,7 +114,7 @@ def test_one_quantile_for_both_errors_covers_too_little_with_two_seeds() -> None
         text, seeds = mean.document_error**2, mean.seed_error**2
         freedom = (text + seeds) ** 2 / (text**2 / (runs[0].effective - 1) + seeds**2)
         ours += mean.interval[0] <= 0 <= mean.interval[1]
-        satterthwaite += abs(mean.mean) <= t_quantile_at(freedom, 0.95) * (text + seeds) ** 0.5
+        satterthwaite += abs(mean.mean) <= t_quantile(freedom, 0.95) * (text + seeds) ** 0.5
     assert satterthwaite < 0.92 * told
     assert ours > 0.94 * told
 
