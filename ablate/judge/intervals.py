@@ -8,6 +8,7 @@ time, a fifth of `import torch`, and `import scipy.stats` 1.5 s. Tests compare i
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist, fmean
 from typing import Literal
 
@@ -42,6 +43,7 @@ def _beyond(t: float, freedom: float) -> float:
     return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
+@lru_cache(maxsize=1000)  # a report asks for the same few thousands of times
 def t_quantile(freedom: float, confidence: float = 0.95) -> float:
     """Return t with P(|T| < t) = confidence. Raises ValueError without a degree of freedom.
 

@@ -3,7 +3,6 @@
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from ablate.judge.intervals import t_quantile
@@ -62,7 +61,6 @@ def seeds_to_decide(measured: Difference, margin: float, level: float = LEVEL) -
     return SeedsToDecide("decides", numbers[enough])
 
 
-@lru_cache(maxsize=1000)
 def _reach(n: int, level: float) -> float:
     """How many standard deviations from the margin n seeds tell with the power wanted."""
     one_sided = 2 * POWER - 1
