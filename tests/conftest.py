@@ -1,6 +1,7 @@
 """What every test shares: one thread, shapes checked at run time, a token cache of its own."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,32 @@ install_import_hook(["ablate.model", "ablate.train.instruments"], "beartype.bear
 import pytest
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+
+EXPECTED_SKIPS: dict[str, str] = {}
+"""Where a skip is expected even where all extras are: the beginning of a test's id, and why."""
+
+unexpected: list[str] = []
+"""Tests that were skipped although `FAIL_ON_SKIPS=1` (as .ci/run sets) leaves no reason for it."""
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _note_skip(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _note_skip(report)
+
+
+def _note_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.skipped and not report.nodeid.startswith(tuple(EXPECTED_SKIPS)):
+        unexpected.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if unexpected and os.environ.get("FAIL_ON_SKIPS") == "1":
+        print("\nskipped, and not expected to be:", *unexpected, sep="\n  ")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
 
 TINY = ("depth=2", "width=16", "heads=2", "seq_len=16", "batch_size=4", "steps=12")
 """Overrides of a run that takes a second."""
@@ -50,6 +77,17 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ABLATE_CACHE", str(cache))
+
+
+@pytest.fixture
+def without_privileges() -> list[str]:
+    """Words before a command that take root's privilege to write to and read from anything."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("nothing is forbidden to root, and no setpriv here")
+    capabilities = "-dac_override,-dac_read_search"
+    return ["setpriv", f"--bounding-set={capabilities}", f"--inh-caps={capabilities}"]
 
 
 @pytest.fixture

@@ -18,12 +18,6 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_ci_calls_the_readmes_own_test_command() -> None:
-    command = 'pip install -e ".[dev]" && pytest'
-    assert f"    {command}\n" in README
-    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-
-
 COMMANDS = re.findall(r"^    (?:.* )?ablate (run|check) ([^#\n]*)", README, re.M)
 
 

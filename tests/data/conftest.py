@@ -56,10 +56,11 @@ def book(tmp_path: Path, write: Callable[..., None]) -> Path:
 @pytest.fixture
 def start() -> Callable[..., subprocess.Popen]:
     """Another process that prepares a file and prints what it did."""
-    return lambda *arguments, **settings: subprocess.Popen(
-        [sys.executable, "-c", START, *arguments],
+    return lambda *arguments, before=(), **settings: subprocess.Popen(
+        [*before, sys.executable, "-c", START, *arguments],
         env=os.environ | settings,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if before else None,
         text=True,
     )
 
