@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ablate.errors import UserError
 from ablate.report.figures.drawing import Drawing
-from ablate.report.figures.forest import effects
+from ablate.report.figures.failure_cells import failure_cells
+from ablate.report.figures.forest import effects, simple_effects
 from ablate.report.figures.gradients import by_depth, over_steps
 from ablate.report.figures.label_grid import label_grid
 from ablate.report.figures.length_curves import lengths
@@ -29,7 +30,8 @@ def drawings(view: View, analysis: Analysis) -> list[Drawing]:
     if not view.series:
         return []
     makers = (curves, lengths, sensitivity, label_grid, first, by_depth, over_steps)
-    made = [effects(analysis), *(maker(view) for maker in makers)]
+    told = (effects(analysis), simple_effects(analysis), failure_cells(analysis))
+    made = [*told, *(maker(view) for maker in makers)]
     return [each for each in made if each is not None]
 
 

@@ -22,15 +22,20 @@ DECIDED = {"better": "#009e73", "worse": "#d55e00", "equivalent": "#0072b2"}
 Block = tuple[str, list[Contrast]]
 
 
+INTERVALS = (
+    "dot, thick 95 % interval over seeds, and thin the interval after the correction, as strict as"
+    " the verdict; without a bar too few seeds give none."
+)
+
+
 def effects(analysis: Analysis) -> Drawing | None:
-    """Main, simple effects, interactions and arms against the baseline, with their intervals."""
+    """Main effects, interactions and arms against the baseline, with their intervals."""
     main, crossed = largest(analysis.effects), largest(analysis.interactions)
-    arms, simple = largest(analysis.contrasts), largest(analysis.simple)
+    arms = largest(analysis.contrasts)
     if len(analysis.factors) < 2 and (crossed or arms):
         main = []  # with one factor they are the arms' differences over again
     titled = (
         ("main effects", main),
-        ("simple effects, within levels of other factors", simple),
         ("interactions", crossed),
         (f"arms against {against(analysis)}", arms),
     )
@@ -40,12 +45,35 @@ def effects(analysis: Analysis) -> Drawing | None:
     return Drawing(
         "effects",
         "Differences with intervals",
-        f"Difference in {analysis.meaning} ({direction(analysis)}), paired by seed: dot, thick"
-        " 95 % interval over seeds, and thin the interval after the correction, as strict as the"
-        " verdict; without a bar too few seeds give none. Grey band: the margin of"
-        f" ±{analysis.margin:g}, below which a difference is called none. An interaction is by how"
-        " much one difference changes with the other factor. The largest of each kind are drawn.",
+        f"Difference in {analysis.meaning} ({direction(analysis)}), paired by seed: {INTERVALS}"
+        f" {_band(analysis)} An interaction is by how much one difference changes with the other"
+        " factor. The largest of each kind are drawn.",
         partial(_draw, analysis, blocks),
+    )
+
+
+def simple_effects(analysis: Analysis) -> Drawing | None:
+    """What a level does within each combination of the levels that its effect depends on."""
+    parts: dict[str, list[Contrast]] = {}
+    for contrast in (*analysis.within, *analysis.simple):
+        title = f"{contrast.name} − {contrast.against}, within"
+        parts.setdefault(title, []).append(contrast)
+    blocks = [(title, kept) for title, part in parts.items() if (kept := largest(part))]
+    if not blocks:
+        return None
+    return Drawing(
+        "simple_effects",
+        "Simple effects",
+        f"Difference in {analysis.meaning} ({direction(analysis)}) where it depends on other"
+        f" factors, within each combination of their levels, paired by seed: {INTERVALS}"
+        f" {_band(analysis)} The {MOST} largest of each are drawn.",
+        partial(_draw, analysis, blocks),
+    )
+
+
+def _band(analysis: Analysis) -> str:
+    return (
+        f"Grey band: the margin of ±{analysis.margin:g}, below which a difference is called none."
     )
 
 
@@ -119,7 +147,7 @@ def _draw_block(axes: "Axes", title: str, rows: list[Contrast], analysis: Analys
 
 
 def _name(contrast: Contrast) -> str:
-    sides = f"{contrast.name} − {contrast.against}" if contrast.kind == "main" else contrast.name
     if contrast.within:
-        sides = f"{contrast.name} within {within_text([contrast])}"
+        return shortened(within_text([contrast]), 46)
+    sides = f"{contrast.name} − {contrast.against}" if contrast.kind == "main" else contrast.name
     return shortened(sides, 46)

@@ -1,10 +1,16 @@
 """All tests of failures that a study has."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ablate.report.inference.arms import Group
 from ablate.report.inference.failing_arms import failing_arms, gate
-from ablate.report.inference.failure_facts import Ending, PairFailures, StudyFailures
+from ablate.report.inference.failure_facts import (
+    ArmFailures,
+    CellFailures,
+    Ending,
+    PairFailures,
+    StudyFailures,
+)
 from ablate.report.inference.failure_grids import by_seed, grid
 from ablate.report.inference.failures import failure_test, judged_failures
 from ablate.report.inference.pairs import Pair
@@ -41,6 +47,7 @@ def study_failures(
             StudyFailures(
                 ending=ending,
                 gate=least,
+                cells=tuple(_cells(groups, ending, arm_tests, levels)),
                 arms=tuple(arm_tests),
                 contrasts=tuple(_judged(ending, against_baseline, first)),
                 levels=tuple(levels),
@@ -48,6 +55,35 @@ def study_failures(
             )
         )
     return every
+
+
+def _cells(
+    groups: Sequence[Group],
+    ending: Ending,
+    arms: Sequence[ArmFailures],
+    levels: Sequence[PairFailures],
+) -> Iterator[CellFailures]:
+    """Yield the counts of every cell; those that a decided test names as failing more are told."""
+    decided = {one.arm for one in arms if one.decided and one.failed > one.expected}
+    named = {cell for one in levels if one.test.shown for cell in _failing_more(one)}
+    for group in groups:
+        own = group.outcomes[0].levels
+        ended = by_seed(group.outcomes, ending)
+        yield CellFailures(
+            levels=tuple(own.items()),
+            failed=sum(ended.values()),
+            of=len(ended),
+            named=group.arm.label in decided or any(cell <= own.items() for cell in named),
+        )
+
+
+def _failing_more(one: PairFailures) -> Iterator[frozenset[tuple[str, str]]]:
+    """Yield the settings of the cells in which a difference is decided, of the side that fails."""
+    for count in one.test.cells:
+        if count.named:
+            side = one.levels if count.change > 0 else one.references
+            cell = zip(one.cell_keys, count.cell, strict=True)
+            yield frozenset((*zip(one.factors, side, strict=True), *cell))
 
 
 def _judged(ending: Ending, pairs: Sequence[Pair], at_least: float) -> list[PairFailures]:

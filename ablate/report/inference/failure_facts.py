@@ -110,16 +110,35 @@ class PairFailures:
 
 
 @dataclass(frozen=True)
+class CellFailures:
+    """How many of the seeds of one cell of the grid ended so; `levels` are by factor.
+
+    `named` tells whether it was shown to fail more often than what it was held against.
+    """
+
+    levels: tuple[tuple[str, str], ...]
+    failed: int
+    of: int
+    named: bool
+
+
+@dataclass(frozen=True)
 class StudyFailures:
     """Everything that is asked of one ending, each kind of comparison a family of its own.
 
-    `arms` are held against all others, `contrasts` are arms against the baseline. `gate` is what
-    none of the corrected p falls below.
+    `cells` is the whole grid. `arms` are held against all others, `contrasts` are arms against the
+    baseline. `gate` is what none of the corrected p falls below.
     """
 
     ending: Ending
     gate: float
+    cells: tuple[CellFailures, ...]
     arms: tuple[ArmFailures, ...]
     contrasts: tuple[PairFailures, ...]
     levels: tuple[PairFailures, ...]
     interactions: tuple[PairFailures, ...]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The settings that tell cells apart."""
+        return tuple(key for key, _ in self.cells[0].levels) if self.cells else ()

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from ablate.report.inference.beginnings import FirstLosses, GradientFlow
 from ablate.report.inference.caveats import Caveat
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.inference.failure_facts import ArmFailures, Ending, PairFailures, StudyFailures
+from ablate.report.inference.failing import (
+    FailingArms,
+    FailingLevels,
+    FailingTogether,
+    FailuresOpen,
+    failing_together,
+)
+from ablate.report.inference.failure_facts import PairFailures, StudyFailures
 from ablate.report.inference.ledger import Flag
 from ablate.report.inference.verdicts import BY_NAME, KINDS, Said
 
@@ -36,40 +43,9 @@ class SimpleEffects:
     parts: tuple[Contrast, ...]
 
 
-@dataclass(frozen=True)
-class FailingArms:
-    """Arms that fail more, or less, often than the others, which failed in `others` of `of` runs.
-
-    All are of one direction.
-    """
-
-    ending: Ending
-    more: bool
-    arms: tuple[ArmFailures, ...]
-    others: int
-    of: int
-
-
-@dataclass(frozen=True)
-class FailingLevels:
-    """Levels shown to fail more, or less, than their reference; the most certain first."""
-
-    ending: Ending
-    tests: tuple[PairFailures, ...]
-
-
-@dataclass(frozen=True)
-class FailuresOpen:
-    """Failures of levels, or of arms, of which no difference was shown; all of one `verdict`."""
-
-    ending: Ending
-    verdict: str
-    tests: tuple[PairFailures, ...]
-
-
 Fact = (
-    SingleVerdict | SharedVerdict | SimpleEffects | FailingArms | FailingLevels | FailuresOpen
-    | FirstLosses | GradientFlow | Caveat | Flag
+    SingleVerdict | SharedVerdict | SimpleEffects | FailingArms | FailingLevels | FailingTogether
+    | FailuresOpen | FirstLosses | GradientFlow | Caveat | Flag
 )  # fmt: skip
 
 
@@ -157,6 +133,9 @@ def _of_failures(failures: StudyFailures, contrasts: Sequence[Contrast]) -> Iter
     """Yield which arms and levels fail, where no contrast that is told says so already."""
     asked = _untold(failures, contrasts)
     shown = [one for one in asked if one.test.shown]
+    together = failing_together(failures)
+    if together:
+        yield Point("mattered", together)
     by_level = {one.name for one in failures.levels or failures.contrasts if one.test.shown}
     decided = [arm for arm in failures.arms if arm.decided and arm.arm not in by_level]
     for more in (True, False):

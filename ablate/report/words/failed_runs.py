@@ -2,9 +2,14 @@
 
 from ablate.report.inference.arms import named
 from ablate.report.inference.contrasts import Contrast
+from ablate.report.inference.failing import (
+    FailingArms,
+    FailingLevels,
+    FailingTogether,
+    FailuresOpen,
+)
 from ablate.report.inference.failure_facts import CellCount, PairFailures
-from ablate.report.inference.story import FailingArms, FailingLevels, FailuresOpen
-from ablate.report.words.numbers import count_of, p_text, some
+from ablate.report.words.numbers import count_of, p_text, some, together
 from ablate.report.words.sentence import Sentence
 
 VERBS = {"diverged": "diverges", "stuck": "gets stuck"}
@@ -82,6 +87,36 @@ def _runs(failed: int, of: int) -> str:
 
 def _p(one: PairFailures) -> str:
     return f"permutation over seeds, {p_text(one.test.p_holm)} by Holm"
+
+
+def failing_together(fact: FailingTogether) -> Sentence:
+    """Say which settings fail by acting together, and where alone runs failed, if that is so."""
+    shown = [f"{first} × {second}" for first, second in (one.factors for one in fact.tests)]
+    pairs = some(list(dict.fromkeys(shown)), MOST)
+    largest = p_text(max(one.test.p_holm or 0.0 for one in fact.tests))
+    tested = f"permutation over seeds, {largest}{' or less' if len(fact.tests) > 1 else ''} by Holm"
+    if fact.only:
+        where = together([f"{key}={' or '.join(levels)}" for key, levels in fact.only])
+        runs = f"{_runs(fact.failed, fact.of)} there, 0 of {fact.elsewhere} elsewhere"
+        return Sentence(
+            f"runs {PAST[fact.ending]} only where {where} come together: {runs}",
+            joint=" ",
+            evidence=f"({pairs}: {tested})",
+        )
+    first = fact.tests[0]
+    own, other = first.factors
+    counts_at = [
+        f"with {other}={level}, {first.test.failed[k]} of {first.test.of[k]} against"
+        f" {first.test.failed[k + 1]} of {first.test.of[k + 1]}"
+        for k, level in ((0, first.levels[1]), (2, first.references[1]))
+    ]
+    rest = some(list(dict.fromkeys(shown))[1:], MOST)
+    return Sentence(
+        f"how often {own}={first.levels[0]} {PAST[fact.ending]} against"
+        f" {own}={first.references[0]} depends on {other}: {'; '.join(counts_at)}",
+        joint=" ",
+        evidence=f"({tested}){f'; so with {rest}' if rest else ''}",
+    )
 
 
 def failures_open(fact: FailuresOpen) -> Sentence:

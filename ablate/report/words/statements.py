@@ -1,14 +1,19 @@
 """What an analysis says, point by point, as sentences with their parts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.beginnings import FirstLosses, GradientFlow
-from ablate.report.inference.story import (
-    Fact,
+from ablate.report.inference.failing import (
     FailingArms,
     FailingLevels,
+    FailingTogether,
     FailuresOpen,
+)
+from ablate.report.inference.failure_facts import Ending
+from ablate.report.inference.story import (
+    Fact,
     SharedVerdict,
     SimpleEffects,
     SingleVerdict,
@@ -17,7 +22,12 @@ from ablate.report.inference.verdicts import Judge, Said
 from ablate.report.words.beginnings_text import first_losses, gradient_flow_text
 from ablate.report.words.cautions import caution
 from ablate.report.words.comparisons import comparison
-from ablate.report.words.failed_runs import failing_arms, failing_levels, failures_open
+from ablate.report.words.failed_runs import (
+    failing_arms,
+    failing_levels,
+    failing_together,
+    failures_open,
+)
 from ablate.report.words.sentence import Sentence
 from ablate.report.words.shared import shared_verdict
 from ablate.report.words.simple import simple_effects
@@ -64,6 +74,21 @@ def statements(analysis: Analysis) -> list[Statement]:
     return [Statement(p.kind, p.fact, _sentence(p.fact, judge)) for p in analysis.points]
 
 
+def of_failures(said: Sequence[Statement], ending: Ending) -> list[Statement]:
+    """Return the statements about runs that ended so."""
+    return [one for one in said if _tells(one.fact, ending)]
+
+
+def _tells(fact: Fact, ending: Ending) -> bool:
+    match fact:
+        case FailingArms() | FailingLevels() | FailingTogether() | FailuresOpen():
+            return fact.ending == ending
+        case SingleVerdict():
+            return ending == "diverged" and any(fact.contrast.diverged)
+        case _:
+            return False
+
+
 def _sentence(fact: Fact, judge: Judge) -> Sentence:
     match fact:
         case SingleVerdict():
@@ -76,6 +101,8 @@ def _sentence(fact: Fact, judge: Judge) -> Sentence:
             return failing_arms(fact)
         case FailingLevels():
             return failing_levels(fact)
+        case FailingTogether():
+            return failing_together(fact)
         case FailuresOpen():
             return failures_open(fact)
         case FirstLosses():

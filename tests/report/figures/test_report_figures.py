@@ -10,14 +10,17 @@ from typing import Any
 import matplotlib.figure
 import pytest
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
 
 from ablate.errors import UserError
 from ablate.record.curves import block_norms, read_lines
 from ablate.report.figures.every import FORMATS, drawings, encoded, save_all
+from ablate.report.figures.failure_cells import failure_cells
+from ablate.report.figures.forest import simple_effects
 from ablate.report.figures.gradients import heat
 from ablate.report.figures.label_grid import axes_of, counted, label_grid
 from ablate.report.figures.length_curves import context_curve, lengths
-from ablate.report.figures.look import COLOURS, drawing, look, looks
+from ablate.report.figures.look import COLOURS, INK, drawing, look, looks
 from ablate.report.figures.loss import curves, first, seed_curve
 from ablate.report.figures.panels import layout
 from ablate.report.figures.rates import rate_sweeps, sensitivity
@@ -27,6 +30,8 @@ from ablate.report.page.svg import inline
 from ablate.report.runs.collect import collect
 from ablate.report.runs.shown import shown
 from ablate.report.runs.tables import build
+from ablate.report.words.interactions import verdict_text
+from ablate.report.words.statements import of_failures, statements
 from tests.report.conftest import make_run
 
 Factory = Callable[..., Path]
@@ -323,3 +328,65 @@ def test_records_with_holes_are_drawn(outputs: Path, add_run: Factory) -> None:
     for one in drawings(view_of(table), analyse(shown(table))):
         made(one)
     assert all(isinstance(one, Series) for one in view_of(table).series)
+
+
+CORNER = {"norm": "post", "warmup": "none"}
+
+
+def with_a_corner(add_run: Factory, seeds: int = 6) -> None:
+    """A study in which one cell of four diverges."""
+    for norm, warmup, seed in product(("pre", "post"), ("none", "linear"), range(seeds)):
+        arm = {"norm": norm, "warmup": warmup}
+        ends = {"status": "diverged", "label": "diverged", "loss__validation": None}
+        parts = ends if arm == CORNER else {"loss__validation": 2.5 + 0.003 * seed}
+        add_run(arm, seed=seed, **parts)
+
+
+def test_the_figure_of_failures_has_the_counts_of_every_cell_and_what_the_text_says(
+    outputs: Path, add_run: Factory
+) -> None:
+    with_a_corner(add_run)
+    analysis = analyse(shown(build(collect([outputs], outputs))))
+    one = failure_cells(analysis)
+    assert one is not None
+    texts = [statement.text for statement in of_failures(statements(analysis), "diverged")]
+    assert texts
+    assert all(text in one.caption for text in texts)
+    (axes,) = made(one).axes
+    spots = {(text.get_position()): text.get_text() for text in axes.texts}
+    rows = [label.get_text() for label in axes.get_yticklabels()]
+    columns = [label.get_text() for label in axes.get_xticklabels()]
+    failed = (columns.index("none") + 0.5, rows.index("post") + 0.4)
+    assert spots.pop(failed) == "6 of 6"
+    assert set(spots.values()) == {"0 of 6"}
+    assert len(spots) == 3
+    frames = [patch for patch in axes.patches if to_hex(patch.get_edgecolor()) == INK]
+    assert [(patch.get_x() // 1, patch.get_y() // 1) for patch in frames] == [
+        (failed[0] // 1, failed[1] // 1)
+    ]
+    assert "\nruns diverged only where norm=post and warmup=none" in axes.get_title(loc="left")
+
+
+def test_where_nothing_failed_there_is_no_figure_of_failures(
+    outputs: Path, add_run: Factory
+) -> None:
+    add_run({"norm": "pre"})
+    add_run({"norm": "post"})
+    assert "failures" not in drawn(outputs)
+
+
+def test_simple_effects_have_a_figure_with_the_words_of_the_table(
+    outputs: Path, add_run: Factory
+) -> None:
+    for norm, warmup, seed in product(("pre", "post"), ("none", "linear"), range(5)):
+        loss = 2.5 + 0.01 * seed + 0.4 * (norm == "post" and warmup == "none")
+        loss += 0.001 * ((seed * 7 + len(norm) * 3 + len(warmup)) % 5)
+        add_run({"norm": norm, "warmup": warmup}, seed=seed, loss__validation=loss)
+    analysis = analyse(shown(build(collect([outputs], outputs))))
+    one = simple_effects(analysis)
+    assert one is not None
+    figure = made(one)
+    words = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert sorted(words) == sorted(verdict_text(effect) for effect in analysis.simple)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["norm=post − norm=pre, within", "warmup=linear − warmup=none, within"]
