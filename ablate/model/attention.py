@@ -6,8 +6,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ablate.errors import UserError
+from ablate.model.autocast import rounded_to, unrounded
 from ablate.model.cache import LayerCache
-from ablate.model.position.base import Positions, PositionScheme
+from ablate.model.position.base import Positions, PositionScheme, exact
 from ablate.model.projection import Maps
 from ablate.model.shape import Shape
 
@@ -47,9 +48,7 @@ class Attention(nn.Module):
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch query width"]:
         q, k, v, mask = self._heads_and_mask(x, scheme, positions, cache)
-        mixed = F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, is_causal=mask is None and positions.causal, scale=scheme.scale
-        )
+        mixed = attend(q, k, v, mask, causal=positions.causal, scale=scheme.scale)
         return self.output(self.inner_norm(mixed.transpose(1, 2).flatten(2)))
 
     def scores(
@@ -77,8 +76,8 @@ class Attention(nn.Module):
             k, v, x = cache.extend(k, v, x, keep_inputs=scheme.needs_inputs)
         k, v = self.repeat(k), self.repeat(v)
         q, k = scheme.rotate(q, k, positions, self.layer)
-        bias = scheme.bias(q, k, x, positions, self.layer)
-        mask = positions.visible if bias is None else positions.masked(bias).to(q.dtype)
+        bias = exact_bias(scheme, q, k, x, positions, self.layer)
+        mask = positions.visible if bias is None else positions.masked(bias).to(exact(q.dtype))
         # A 4-D mask reaches the fused CPU kernel; a 3-D one falls back to the slow path.
         while mask is not None and mask.dim() < 4:
             mask = mask[None]
@@ -86,6 +85,35 @@ class Attention(nn.Module):
 
     def _heads(self, x: Tensor) -> Float[Tensor, "batch heads length head_width"]:
         return x.unflatten(-1, (-1, self.shape.head_width)).transpose(1, 2)
+
+
+def exact_bias(
+    scheme: PositionScheme, q: Tensor, k: Tensor, x: Tensor, positions: Positions, layer: int
+) -> Tensor | None:
+    """The bias of a scheme, in float32 under autocast too: distances need more than its 8 bits."""
+    if rounded_to(q.device):
+        q, k, x = q.float(), k.float(), x.float()
+    with unrounded(q.device):
+        return scheme.bias(q, k, x, positions, layer)
+
+
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, causal: bool, scale: float
+) -> Tensor:
+    """softmax(scale · q·k + mask) v by torch's fused kernels; a mask of floats is not rounded.
+
+    Beside bfloat16 the CPU's kernel takes a float32 mask. CUDA's does not, so there the products of
+    a scheme with a bias are float32 too.
+    """
+    dtype = rounded_to(q.device) or v.dtype
+    if mask is None or mask.dtype in (torch.bool, dtype):
+        return F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, is_causal=mask is None and causal, scale=scale
+        )
+    inner = dtype if q.device.type == "cpu" else mask.dtype
+    q, k, v = q.to(inner), k.to(inner), v.to(inner)
+    with unrounded(q.device):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale).to(dtype)
 
 
 class RepeatHeads(nn.Module):

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ablate.model.attention import Attention
+from ablate.model.autocast import unrounded
 from ablate.model.block import Block
 from ablate.model.cache import Cache
 from ablate.model.feed_forward import GELU, FeedForward
@@ -86,7 +87,8 @@ class Transformer(nn.Module):
         positions = self._positions(tokens, cache, padding)
         for module in self.padding_aware:
             module.valid = None if padding is None else ~padding[:, -tokens.shape[1] :]
-        positions.shared = self.position.prepare(positions, self.embedding.weight.dtype)
+        with unrounded(tokens.device):  # what a network makes of distances
+            positions.shared = self.position.prepare(positions, self.embedding.weight.dtype)
         x = self.position.embed(self.embedding(tokens), positions)
         blocks = self._stack()
         state = blocks[0].attention_wiring.open(self.dropout(x))

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as functional
 from torch import Tensor
 
 from ablate.build import build_model, check
@@ -11,6 +12,7 @@ from ablate.config.catalogue import Catalogue
 from ablate.config.compose import Composer
 from ablate.config.parts import part
 from ablate.errors import UserError
+from ablate.model.attention import attend
 from ablate.model.init import initialise
 from ablate.model.position.base import Positions
 from ablate.model.position.rotary import Rope
@@ -70,6 +72,56 @@ def test_phases_are_exact_under_autocast(layout: str) -> None:
         rounded = turned(q)
     assert rounded.dtype == torch.bfloat16
     assert torch.equal(rounded, turned(q.float()).bfloat16())
+
+
+def masks(built: Transformer, precision: str, length: int, monkeypatch: Any) -> list[Tensor]:
+    """What the attention kernel gets to add, in each layer that has a bias."""
+    seen: list[Tensor] = []
+    kernel = functional.scaled_dot_product_attention
+
+    def spy(q: Tensor, k: Tensor, v: Tensor, attn_mask: Any, **more: Any) -> Tensor:
+        if attn_mask is not None:
+            seen.append(attn_mask.detach())
+        return kernel(q, k, v, attn_mask=attn_mask, **more)
+
+    with monkeypatch.context() as patch, Precision(precision, CPU).forward():
+        patch.setattr(functional, "scaled_dot_product_attention", spy)
+        built(torch.zeros(1, length, dtype=torch.long))
+    return seen
+
+
+@pytest.mark.parametrize(
+    "pos", ["alibi", "t5", "kerple_log", "kerple_power", "fire", "fire_shared"]
+)
+def test_biases_by_distance_are_the_same_in_bf16(pos: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = model(composed(f"pos={pos}", "depth=4"))
+    exact, rounded = (masks(built, name, 96, monkeypatch) for name in ("float32", "bf16"))
+    assert len(exact) == 4
+    assert all(torch.equal(a, b) for a, b in zip(exact, rounded, strict=True))
+
+
+def test_alibi_in_bf16_tells_all_distances_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = model(composed("pos=alibi"))
+    for mask in masks(built, "bf16", 1024, monkeypatch):
+        assert len(mask[0, 0, -1].unique()) == 1024
+
+
+@pytest.mark.parametrize("pos", ["forgetting", "cope", "shaw", "transformer_xl", "deberta"])
+def test_biases_by_content_have_more_than_8_bits_in_bf16(
+    pos: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = model(composed(f"pos={pos}"))
+    for parameter in built.position.parameters():
+        torch.nn.init.normal_(parameter, generator=torch.Generator().manual_seed(0))
+    for mask in masks(built, "bf16", 32, monkeypatch):
+        assert mask.dtype == torch.float32
+        assert not torch.equal(mask, mask.bfloat16().float())
+
+
+def test_where_the_kernel_takes_one_format_it_is_that_of_the_mask() -> None:
+    q = torch.randn(1, 1, 3, 8, dtype=torch.bfloat16, device="meta")
+    mask = torch.zeros(1, 1, 3, 3, device="meta")
+    assert attend(q, q, q, mask, causal=True, scale=1.0).dtype == torch.bfloat16
 
 
 def test_tf32_is_switched_on_around_passes_alone() -> None:

@@ -163,6 +163,7 @@ class PositionScheme(nn.Module):
     ) -> Float[Tensor, "*batch heads query key"] | None:
         """Added to the scaled scores, or None; the mask is attention's business.
 
+        Computed without autocast, `q`, `k` and `x` being float32, and added in float32.
         `q` and `k` come as `rotate` leaves them. Where `needs_inputs` is false, `x` holds the
         inputs at the queries alone. A bias from `Positions.share` is masked already.
         """
