@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 
 from ablate.judge.by_document import DocumentSums
-from ablate.judge.keeping import MARGINS, Keeping, Measure, SeedAtLength, better, keeping
+from ablate.judge.keeping import (
+    MARGINS,
+    Keeping,
+    Measure,
+    SeedAtLength,
+    better,
+    keeping,
+    keeping_together,
+)
 from ablate.record.evaluated import DocumentScores, Extrapolation
 
 
@@ -55,8 +63,16 @@ def seed_at_length(measured: Extrapolation, measure: Measure, context: int) -> S
 
 
 def kept(runs: Sequence[Extrapolation], measure: Measure, context: int) -> Keeping:
-    """The word for an arm at a context from what its runs measured, one a seed."""
+    """The word for an arm at a context from what its runs measured, one a seed; at 5 % alone."""
     return keeping([seed_at_length(run, measure, context) for run in runs], MARGINS[measure])
+
+
+def kept_together(
+    runs: Sequence[Extrapolation], measure: Measure, contexts: Sequence[int]
+) -> list[Keeping]:
+    """The words for an arm at several contexts, at 5 % all together."""
+    lengths = [[seed_at_length(run, measure, context) for run in runs] for context in contexts]
+    return keeping_together(lengths, MARGINS[measure])
 
 
 def same_targets(first: Extrapolation, second: Extrapolation, context: int) -> bool:

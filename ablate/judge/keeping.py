@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ablate.judge.by_document import DocumentEstimate, DocumentSums, estimate
+from ablate.judge.by_document import LEVEL, DocumentEstimate, DocumentSums, estimate
+from ablate.judge.deciding import ToDecide, to_decide
 from ablate.judge.text_and_seeds import SeedsMean, over_text_and_seeds
 
 Measure = Literal["accuracy", "exact", "nll"]
@@ -40,16 +41,40 @@ class Keeping:
     """The word for one arm and length in one measure, and the seeds that it rests on.
 
     `effect` is over the seeds that can do the length and know something at L; `floor` of the others
-    know nothing at L and `undefined` of them have no number at c.
+    know nothing at L and `undefined` of them have no number at c. The interval is that of `level`.
+    `to_decide` is what would settle what is undecided.
     """
 
     word: KeepingWord
     effect: SeedsMean | None
     floor: int
     undefined: int
+    level: float = LEVEL
+    to_decide: ToDecide | None = None
 
 
-def keeping(runs: Sequence[SeedAtLength], margin: float) -> Keeping:
+def keeping_together(lengths: Sequence[Sequence[SeedAtLength]], margin: float) -> list[Keeping]:
+    """Judge one arm at several lengths so that in 95 % of studies no word of it is wrong.
+
+    By Holm's procedure (1979): of m lengths the first words are told at 1 - 0.05 / m, and with each
+    that is decided the others at the next, less strict level.
+    """
+    judged: dict[int, Keeping] = {}
+    while True:
+        level = 1 - (1 - LEVEL) / (len(lengths) - len(judged))
+        rest = {
+            place: keeping(runs, margin, level)
+            for place, runs in enumerate(lengths)
+            if place not in judged
+        }
+        decided = {place: one for place, one in rest.items() if one.word != "undecided"}
+        judged |= decided
+        if not decided or len(judged) == len(lengths):
+            every = judged | rest
+            return [every[place] for place in range(len(lengths))]
+
+
+def keeping(runs: Sequence[SeedAtLength], margin: float, level: float = LEVEL) -> Keeping:
     """Judge one arm at one length from its runs, one a seed; of one run, from its documents alone.
 
     A run that knows nothing at L loses nothing beyond, which is no merit: it is left out and
@@ -60,12 +85,14 @@ def keeping(runs: Sequence[SeedAtLength], margin: float) -> Keeping:
     knowing = [run for run in able if not at_floor(run, margin)]
     floor = len(able) - len(knowing)
     if not knowing:
-        return Keeping("floor" if floor else "undefined", None, floor, undefined)
-    effect = over_text_and_seeds([run.effect for run in knowing if run.effect is not None])
+        return Keeping("floor" if floor else "undefined", None, floor, undefined, level)
+    effects = [run.effect for run in knowing if run.effect is not None]
+    effect = over_text_and_seeds(effects, level)
     word = judge_effect(effect.interval, margin)
     if word == "keeps" and not surely_above(knowing):
-        word = "undecided"
-    return Keeping(word, effect, floor, undefined)
+        return Keeping("undecided", effect, floor, undefined, level, ToDecide("guessing"))
+    open_ = to_decide(effect, margin, level) if word == "undecided" else None
+    return Keeping(word, effect, floor, undefined, level, open_)
 
 
 def judge_effect(interval: tuple[float, float] | None, margin: float) -> KeepingWord:

@@ -16,7 +16,8 @@ class SeedsMean:
     `interval` counts both errors: what other documents and other seeds would bring. `here` counts
     seeds alone: on this text. Of one seed there is no `seed_error` and no `here`; where documents
     are too few there is no `document_error` and no `interval`. `largest` is the share of all
-    targets that the largest document has.
+    targets that the largest document has; `effective` documents of one length would tell as much
+    as these, which have `windows`.
     """
 
     mean: float
@@ -26,6 +27,8 @@ class SeedsMean:
     interval: tuple[float, float] | None
     here: tuple[float, float] | None
     largest: float
+    effective: float
+    windows: int
 
 
 def over_text_and_seeds(estimates: Sequence[DocumentEstimate], level: float = LEVEL) -> SeedsMean:
@@ -41,6 +44,7 @@ def over_text_and_seeds(estimates: Sequence[DocumentEstimate], level: float = LE
     if not estimates:
         raise ValueError("a mean over seeds needs one seed at least")
     values = [each.value for each in estimates]
+    effective = min(each.effective for each in estimates)
     mean, seeds = fmean(values), len(values)
     by_text = by_seed = here = interval = None
     if seeds > 1:
@@ -48,8 +52,7 @@ def over_text_and_seeds(estimates: Sequence[DocumentEstimate], level: float = LE
         here = around(mean, t_quantile(seeds - 1, level) * by_seed)
     if all(each.sufficient() for each in estimates):
         by_text = sqrt(fmean(each.variance for each in estimates))
-        fewest = min(each.effective for each in estimates)
-        half = t_quantile(fewest - 1, level) * by_text
+        half = t_quantile(effective - 1, level) * by_text
         interval = around(mean, half if here is None else hypot(half, here[1] - mean))
     return SeedsMean(
         mean=mean,
@@ -59,6 +62,8 @@ def over_text_and_seeds(estimates: Sequence[DocumentEstimate], level: float = LE
         interval=interval,
         here=here,
         largest=max(each.largest for each in estimates),
+        effective=effective,
+        windows=min(each.windows for each in estimates),
     )
 
 

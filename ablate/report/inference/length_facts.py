@@ -11,17 +11,17 @@ from ablate.judge.paired import paired_difference
 from ablate.judge.text_and_seeds import SeedsMean
 from ablate.record.evaluated import Extrapolation
 from ablate.report.inference.arms import Group
-from ablate.report.runs.kept import factors_beyond, kept_at, measured_alike, measures_of
+from ablate.report.runs.kept import factors_beyond, kept_beyond, measured_alike, measures_of
 
 
 @dataclass(frozen=True)
 class KeptByArm:
-    """The word for one arm in one measure at a context of `factor` train lengths."""
+    """The word for one arm in one measure at a context of `factor` train lengths, over `seeds`."""
 
     arm: str
     measure: Measure
     factor: float
-    seeds: int
+    seeds: tuple[int, ...]
     kept: Keeping
 
 
@@ -29,13 +29,15 @@ class KeptByArm:
 class LengthTold:
     """The words of all arms in one measure, at all the contexts where they are the same.
 
-    `arms` has each arm at the longest of the contexts. Effects count better as positive.
+    `arms` has each arm at the longest of the contexts. Effects count better as positive. The words
+    of an arm are judged together for so many contexts.
     """
 
     measure: Measure
     margin: float
     factors: tuple[float, ...]
     arms: tuple[KeptByArm, ...]
+    together: int
 
 
 @dataclass(frozen=True)
@@ -118,14 +120,15 @@ def _told(
     """Yield the words, contexts with the same ones together, the longest first."""
     by_words: dict[tuple[str, ...], list[float]] = {}
     at: dict[float, tuple[KeptByArm, ...]] = {}
+    kept = [kept_beyond(arm.runs, measure) for arm in arms]
     for factor in factors:
         at[factor] = tuple(
-            KeptByArm(arm.arm, measure, factor, len(arm.runs), kept_at(arm.runs, measure, factor))
-            for arm in arms
+            KeptByArm(arm.arm, measure, factor, arm.seeds, by_factor[factor])
+            for arm, by_factor in zip(arms, kept, strict=True)
         )
         by_words.setdefault(tuple(one.kept.word for one in at[factor]), []).append(factor)
     for alike in sorted(by_words.values(), key=lambda alike: -alike[-1]):
-        yield LengthTold(measure, MARGINS[measure], tuple(alike), at[alike[-1]])
+        yield LengthTold(measure, MARGINS[measure], tuple(alike), at[alike[-1]], len(factors))
 
 
 def best_at(arms: Sequence[ArmMeasured], measure: Measure, factor: float) -> BestAtLength | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ablate.judge.at_length import has_documents, kept
+from ablate.judge.at_length import has_documents, kept_together
 from ablate.judge.keeping import Keeping, Measure
 from ablate.record.evaluated import Extrapolation
 from ablate.report.runs.collect import Run
@@ -35,18 +35,20 @@ def factors_beyond(measured: Sequence[Extrapolation]) -> list[float]:
     return [context / trained for context in sorted(shared) if context > trained]
 
 
-def kept_at(measured: Sequence[Extrapolation], measure: Measure, factor: float) -> Keeping:
-    """The word for an arm at a context of `factor` train lengths."""
-    context = round(factor * (measured[0].train_length or 0))
-    return kept(measured, measure, context)
+def kept_beyond(measured: Sequence[Extrapolation], measure: Measure) -> dict[float, Keeping]:
+    """The words for an arm at all contexts beyond the train length, by context in train lengths.
 
-
-def kept_at_longest(runs: Sequence[Run]) -> tuple[float, Keeping, Keeping] | None:
-    """The longest context in train lengths, its word by accuracy (exact match), and by nll."""
-    measured = measured_alike(runs)
+    They are judged together, so that the word for a context is the same wherever it is told.
+    """
     factors = factors_beyond(measured)
-    if not factors:
-        return None
-    first, second = measures_of(measured)
-    longest = factors[-1]
-    return longest, kept_at(measured, first, longest), kept_at(measured, second, longest)
+    trained = (measured[0].train_length or 0) if measured else 0
+    contexts = [round(factor * trained) for factor in factors]
+    return dict(zip(factors, kept_together(measured, measure, contexts), strict=True))
+
+
+def kept_by_measure(runs: Sequence[Run]) -> dict[Measure, dict[float, Keeping]]:
+    """The words for the runs of one arm, by measure and context; {} where no record has them."""
+    measured = measured_alike(runs)
+    if not factors_beyond(measured):
+        return {}
+    return {measure: kept_beyond(measured, measure) for measure in measures_of(measured)}

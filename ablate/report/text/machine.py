@@ -10,7 +10,7 @@ from ablate.record import study_note
 from ablate.record.record import SCHEMA
 from ablate.report.inference.analysis import Analysis
 from ablate.report.runs.columns import COLUMNS, Column
-from ablate.report.runs.kept import factors_beyond, kept_at, measured_alike, measures_of
+from ablate.report.runs.kept import kept_by_measure
 from ablate.report.runs.measured import measured
 from ablate.report.runs.settings import key_value, text
 from ablate.report.runs.shown import facts
@@ -35,13 +35,16 @@ def as_csv(table: Table) -> str:
     """Return one line a row, then one a run without a record (`run` and `problem` are filled).
 
     Measurements are `X_mean`, `X_half_width` (or `X_factor`) and `X_n`, the runs that the mean is
-    over; with a row a run they are `X`.
+    over; with a row a run they are `X`. `length_accuracy_8L` is what became at 8L of what was
+    learned at L.
     """
     each_run = table.grouped == "run"
     measures = [
         name for column in COLUMNS for name in ([column.key] if each_run else _names(column))
     ]
-    fields = [*table.keys, "run", "runs", "seeds", "status", "label", *measures, "problem"]
+    at_length = list(dict.fromkeys(name for row in table.rows for name in _length_cells(row)))
+    lead = [*table.keys, "run", "runs", "seeds", "status", "label"]
+    fields = [*lead, *measures, *at_length, "problem"]
     file = io.StringIO()
     writer = csv.DictWriter(file, list(dict.fromkeys(fields)), lineterminator="\n")
     writer.writeheader()
@@ -75,7 +78,16 @@ def _csv_row(row: TableRow, each_run: bool, happened: dict[str, str]) -> dict[st
         else:
             values = (interval.mean, interval.half_width, row.cells[column.key].runs)
             cells |= dict(zip(_names(column), values, strict=True))
-    return cells
+    return cells | _length_cells(row)
+
+
+def _length_cells(row: TableRow) -> dict[str, str]:
+    """The words by column: length_accuracy_8L."""
+    return {
+        f"length_{measure}_{context}": word
+        for measure, words in _words_at_length(row).items()
+        for context, word in words.items()
+    }
 
 
 def as_json(table: Table, analysis: Analysis) -> str:
@@ -154,13 +166,9 @@ def _json_row(row: TableRow) -> dict[str, Any]:
 
 def _words_at_length(row: TableRow) -> dict[str, dict[str, str]]:
     """The words by measure and context in train lengths, {} where no record has them."""
-    measured = measured_alike(row.runs)
     return {
-        measure: {
-            context_name(factor): kept_at(measured, measure, factor).word
-            for factor in factors_beyond(measured)
-        }
-        for measure in (measures_of(measured) if measured else ())
+        measure: {context_name(factor): kept.word for factor, kept in by_factor.items()}
+        for measure, by_factor in kept_by_measure(row.runs).items()
     }
 
 

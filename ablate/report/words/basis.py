@@ -40,7 +40,7 @@ def outlook(contrast: Contrast, which: str = "it") -> str:
     match answer.word if answer else "unknown":
         case "decides":
             total = answer.total if answer and answer.total else 0
-            return f"; about {total} seeds would decide {which}{_adding(contrast.seeds, total)}"
+            return f"; about {total} seeds would decide {which}{adding(contrast.seeds, total)}"
         case "on the margin":
             return f"; on the margin: no number of seeds will decide {which}"
         case "too many":
@@ -49,10 +49,10 @@ def outlook(contrast: Contrast, which: str = "it") -> str:
             return ""
 
 
-def _adding(seeds: Sequence[Any], total: int) -> str:
+def adding(seeds: Sequence[Any], total: int) -> str:
     """The override that makes so many seeds in all; those that are there are not run again.
 
-    >>> _adding((0, 1, 2), 8), _adding((3, 5), 4), _adding(("a",), 4)
+    >>> adding((0, 1, 2), 8), adding((3, 5), 4), adding(("a",), 4)
     (' (add seed=0..7)', ' (add seed=6..7)', '')
     """
     if not seeds or not all(isinstance(seed, int) for seed in seeds):

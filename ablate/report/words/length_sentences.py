@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from ablate.judge.keeping import Keeping, KeepingWord, Measure
+from ablate.judge.keeping import KeepingWord, Measure
 from ablate.judge.text_and_seeds import SeedsMean
 from ablate.report.inference.length_facts import BestAtLength, KeptByArm, LengthFact, LengthTold
 from ablate.report.runs.columns import Missing
-from ablate.report.runs.kept import kept_at_longest
+from ablate.report.runs.kept import kept_by_measure
 from ablate.report.runs.tables import TableRow
+from ablate.report.words.length_outlook import length_outlook
 from ablate.report.words.numbers import amount, count_of, some, spread
 from ablate.report.words.sentence import Sentence
 
@@ -62,15 +63,17 @@ def told(fact: LengthTold) -> Sentence:
         arms = [arm for arm in fact.arms if arm.kept.word == word]
         if arms:
             verb = OF_ONE[word] if len(arms) == 1 else OF_SEVERAL[word]
-            parts.append(f"{some([arm.arm for arm in arms], MOST)} {verb}{effects(arms)}")
-    seeds = sorted({arm.seeds for arm in fact.arms})
+            outlook = length_outlook(arms) if word == "undecided" else ""
+            parts.append(f"{some([arm.arm for arm in arms], MOST)} {verb}{effects(arms)}{outlook}")
+    seeds = sorted({len(arm.seeds) for arm in fact.arms})
     numbers = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else count_of(seeds[0], "seed")
+    together = f", of {fact.together} lengths together (Holm)" if fact.together > 1 else ""
     at = f" at {context_name(fact.factors[-1])}" if len(fact.factors) > 1 else ""
     return Sentence(
         f"{NAMES[fact.measure]} at {contexts} against L: {'; '.join(parts)}",
         joint=" (",
         evidence=(
-            f"better is +{at}; 95 % over seeds and documents; margin"
+            f"better is +{at}; 95 % over seeds and documents{together}; margin"
             f" {fact.margin:g}{UNITS[fact.measure]}; {numbers})"
         ),
     )
@@ -82,11 +85,9 @@ def effects(arms: Sequence[KeptByArm]) -> str:
     if not means:
         return ""
     if len(means) == 1:
-        few = "" if means[0].interval else ", too few documents"
-        return f", {amount(means[0].mean, True)}{between(means[0])}{few}"
+        return f", {amount(means[0].mean, True)}{between(means[0])}"
     low, high = min(one.mean for one in means), max(one.mean for one in means)
-    few = "" if all(one.interval for one in means) else ", too few documents"
-    return f", {amount(low, True)} to {amount(high, True)}{few}"
+    return f", {amount(low, True)} to {amount(high, True)}"
 
 
 def between(mean: SeedsMean) -> str:
@@ -137,16 +138,12 @@ def listed(names: Sequence[str]) -> str:
 
 def row_words(row: TableRow) -> tuple[str, str] | None:
     """Of a row the longest context and the words there, by accuracy and by nll."""
-    found = kept_at_longest(row.runs)
-    if found is None:
+    by_measure = kept_by_measure(row.runs).values()
+    if not by_measure:
         return None
-    factor, *words = found
-    return context_name(factor), " / ".join(table_word(kept) for kept in words)
-
-
-def table_word(kept: Keeping) -> str:
-    """The word for a table's cell."""
-    return IN_TABLE[kept.word]
+    longest = max(max(by_factor) for by_factor in by_measure)
+    words = (IN_TABLE[by_factor[longest].word] for by_factor in by_measure)
+    return context_name(longest), " / ".join(words)
 
 
 def length_cells(rows: Sequence[TableRow]) -> tuple[str, list[str]] | None:

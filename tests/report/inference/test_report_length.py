@@ -1,17 +1,22 @@
 """What is told of lengths: by arm over its seeds, with documents that all of them share."""
 
+import csv
+import io
+import json
 import random
+import re
 
 from ablate.record.evaluated import DocumentScores, Extrapolation
 from ablate.report.inference.analysis import analyse
 from ablate.report.inference.length_facts import BestAtLength, LengthTold
 from ablate.report.runs.collect import Run
 from ablate.report.runs.tables import build
+from ablate.report.text.latex import as_latex
 from ablate.report.text.layout import strips
-from ablate.report.text.machine import as_json
+from ablate.report.text.machine import as_csv, as_json
 from ablate.report.text.render import as_table
 from ablate.report.words.legend import legend
-from ablate.report.words.length_sentences import length_cells, length_sentence
+from ablate.report.words.length_sentences import IN_TABLE, length_cells, length_sentence
 from ablate.report.words.sections import sections
 from tests.report.conftest import LENGTHS, make_run
 
@@ -151,6 +156,50 @@ def test_seeds_that_differ_are_undecided_and_no_number() -> None:
     cells = length_cells(build(runs).rows)
     assert cells is not None
     assert "undecided / undecided" in cells[1]
+
+
+def undecided_text(runs: list[Run]) -> str:
+    facts = (fact for fact in analyse(runs).lengths if isinstance(fact, LengthTold))
+    return length_sentence(next(fact for fact in facts if 8.0 in fact.factors)).text
+
+
+def test_undecided_says_what_would_decide_it_with_the_seeds_to_add() -> None:
+    runs = study({"alibi": FLAT, "rope": FLAT})
+    for run, last in zip(runs[5:], (0.46, 0.44, 0.42, 0.45, 0.45), strict=True):
+        run.record.extrapolation = measured((*FLAT[:4], last), run.record.seed or 0)
+    text = undecided_text(runs)
+    assert re.search(
+        r"pos=rope is undecided, −0.006 \[.*\], about \d+ seeds would decide it \(add seed=0", text
+    )
+
+
+def test_too_few_documents_or_windows_say_how_many_there_have_to_be() -> None:
+    runs = study({"alibi": FLAT, "rope": FLAT})
+    for run in runs:
+        run.record.extrapolation.documents.windows = 128
+    assert "too few windows: 128, 256 at least decide anything (evaluate.windows=256" in (
+        undecided_text(runs)
+    )
+    for run in runs:
+        scores = run.record.extrapolation.documents
+        scores.counts = [[TARGETS * 30] + [TARGETS] * (DOCUMENTS - 1)] * 5
+    assert "too few documents: as 5.1 of one length, 8 at least" in undecided_text(runs)
+
+
+def test_the_words_of_all_formats_and_of_the_figure_of_lengths_are_the_same() -> None:
+    runs = study(ARMS)
+    analysis, table = analyse(runs), build(runs)
+    rows = list(csv.DictReader(io.StringIO(as_csv(table))))
+    cells = length_cells(table.rows)
+    content = json.loads(as_json(table, analysis))
+    assert cells is not None
+    for place, (row, told) in enumerate(zip(rows, content["rows"], strict=True)):
+        words = [IN_TABLE[told["length"][measure]["8L"]] for measure in ("accuracy", "nll")]
+        assert cells[1][place] == " / ".join(words)
+        assert [row["length_accuracy_8L"], row["length_nll_8L"]] == list(
+            {measure: told["length"][measure]["8L"] for measure in ("accuracy", "nll")}.values()
+        )
+        assert " / ".join(words) in as_latex(table)
 
 
 def test_an_old_record_gets_a_dash_and_not_a_wrong_word() -> None:
