@@ -8,11 +8,11 @@ import shlex
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import ablate
 from ablate.errors import UserError
-from ablate.shell.stderr import endure
+from ablate.shell.stderr import drop_unwritten, settle_streams
+from ablate.shell.surroundings import own_code, settle_variables
 
 HELP = """\
 Controlled ablations of small transformers: position schemes, norm placements, depth, warmup.
@@ -51,14 +51,12 @@ def call(verb: str, words: Sequence[str]) -> int:
         hint = f" Did you mean {close[0]}?" if close else ""
         raise UserError(f"{verb}: no such verb; verbs are {', '.join(VERBS)}.{hint}")
     module = f"ablate.{VERBS[verb]}.command"
-    if verb == "run":
-        endure()
-        if under_torchrun():
-            # Of what DDP's C++ side has to say, only errors concern the user.
-            os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-            module = "ablate.sweep.together"
-    sys.path.append(str(Path.cwd()))  # where a user's own classes may be
-    exit_code: int = importlib.import_module(module).main(words)
+    if verb == "run" and under_torchrun():
+        # Of what DDP's C++ side has to say, only errors concern the user.
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+        module = "ablate.sweep.together"
+    with own_code():
+        exit_code: int = importlib.import_module(module).main(words)
     return exit_code
 
 
@@ -73,10 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         sys.argv[0] = "ablate"  # as run.log tells the command
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # How long a thread spins before it sleeps, read when torch loads OpenMP. The default of 300,000
-    # rounds makes a step dozens of times slower as soon as another program wants a core; so few
-    # cost a few percent on an idle machine.
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    settle_streams()
+    settle_variables()
     try:
         if not words or words[0] in ("-h", "--help", "help"):
             print(HELP)
@@ -84,14 +80,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if words[0] in ("-V", "--version"):
             print(f"ablate {ablate.__version__}")
             return 0
-        return call(words[0], words[1:])
+        exit_code = call(words[0], words[1:])
+        sys.stdout.flush()
+        return exit_code
     except UserError as error:
         print(f"ablate: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # The reader of our output is gone (`ablate list | head`); silence the flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 0  # the reader of our output is gone (`ablate list | head`)
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         print(f"ablate: {error.strerror or error}{place}", file=sys.stderr)
@@ -104,10 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         exec("")
         return 130
     finally:
+        drop_unwritten()
         atexit.register(ignore_signals)
 
 
 def ignore_signals() -> None:
     """Let Ctrl-C come too late: while Python ends, it could only raise a traceback."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

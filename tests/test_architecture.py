@@ -50,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "shell"),
         *("sweep", "check", "evaluate", "sample", "report", "diff", "listing", "board"),
     },
-    "__main__": {"cli"},
+    "__main__": {"shell", "cli"},
 }
 """Room → the rooms that it may import; all of them stand above it."""
 

@@ -75,9 +75,7 @@ def _diff(options: argparse.Namespace) -> None:
         return
     sized = sys.stdout.isatty() or "COLUMNS" in os.environ
     text = as_text(comparison, shutil.get_terminal_size().columns if sized else None)
-    # A stream of another encoding gets a question mark for a bar, not a traceback.
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding))
+    print(text)
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:

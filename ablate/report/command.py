@@ -135,9 +135,10 @@ def _print(report: Report, format_name: str) -> None:
         text = sized.plain
     else:
         text = TEXTS[format_name](report)
-    # A terminal or file of another encoding gets a question mark for a bar, not a traceback.
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    if format_name == "html":  # which has a way of its own to write what a stream cannot
+        encoding = sys.stdout.encoding or "utf-8"
+        text = text.encode(encoding, "xmlcharrefreplace").decode(encoding)
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 

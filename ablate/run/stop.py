@@ -1,4 +1,4 @@
-"""Whether the user asked to stop, by Ctrl-C or SIGTERM."""
+"""Whether the user asked to stop, by Ctrl-C, SIGTERM or a terminal that closes."""
 
 import signal
 from types import FrameType
@@ -10,8 +10,9 @@ STOPPING = "Stopping after this step, with a checkpoint; once more stops at once
 
 
 class Stop:
-    """Set by the first SIGINT or SIGTERM, which says `words`; a second one stops at once.
+    """Set by the first SIGINT, SIGTERM or SIGHUP, which says `words`; a second one stops at once.
 
+    A second SIGHUP does not: shell and kernel both send one. Under nohup none counts.
     After that one they are ignored: the runs that it ends are still to be recorded.
     `patient`: a second one changes nothing. Under torchrun Ctrl-C reaches a process from the
     terminal and from torchrun, which kills what has not ended after half a minute.
@@ -32,8 +33,9 @@ class Stop:
             raise Stopped
 
     def __enter__(self) -> "Stop":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._ask)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._ask)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -41,7 +43,7 @@ class Stop:
             signal.signal(number, handler)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked and not self._patient:
+        if self.asked and not self._patient and number != signal.SIGHUP:
             for each in self._before:
                 signal.signal(each, signal.SIG_IGN)
             self._before.clear()

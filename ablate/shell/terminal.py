@@ -1,4 +1,4 @@
-"""Text for whoever reads stdout: a terminal of some width, a file, a stream that knows no Greek."""
+"""Text for whoever reads stdout: a terminal of some width, a pipe, a file."""
 
 import io
 import json
@@ -14,33 +14,6 @@ from ablate.shell.finite import finite
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
-
-PLAIN = str.maketrans(
-    {
-        "✓": "+",
-        "✗": "x",
-        "→": "->",
-        "−": "-",
-        "–": "-",
-        "±": "+-",
-        "≤": "<=",
-        "π": "pi",
-        "θ": "theta",
-        "ψ": "psi",
-        "Σ": "sum",
-        "⊙": "*",
-        "·": "*",
-        "×": "x",
-        "²": "^2",
-        "√": "sqrt",
-        "σ": "s",
-        "…": "...",
-        "═": "=",
-        "─": "-",
-        **{bar: str(height) for height, bar in enumerate("▁▂▃▄▅▆▇█", 1)},
-    }
-)
-"""What stands for signs that a stream of another encoding cannot show."""
 
 
 def columns() -> int | None:
@@ -115,33 +88,17 @@ def in_columns(
     return list(map(str, laid_out(table, None)))
 
 
-def readable(text: str, encoding: str | None) -> str:
-    """`text` as a stream of that encoding can show it.
-
-    >>> readable("✓ σ² − 1", "ascii")
-    '+ s^2 - 1'
-    """
-    try:
-        text.encode(encoding or "utf-8")
-    except UnicodeEncodeError:
-        codec = encoding or "ascii"
-        return text.translate(PLAIN).encode(codec, "replace").decode(codec)
-    return text
-
-
 def show(lines: Iterable["str | Text"]) -> None:
     """Print lines to stdout, in colour where it is a terminal that wants it."""
     if sys.stdout.isatty():
         from rich.console import Console
 
         console = Console(soft_wrap=True, highlight=False, markup=False)
-        encoding = sys.stdout.encoding
         for line in lines:
-            same = readable(str(line), encoding) == str(line)
-            console.print(line if same else readable(str(line), encoding))
+            console.print(line)
         return
     for line in lines:
-        print(readable(str(line), sys.stdout.encoding).rstrip())
+        print(str(line).rstrip())
 
 
 def show_json(data: Any) -> None:

@@ -6,13 +6,14 @@ import errno
 import multiprocessing
 import os
 import signal
-import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
 from ablate.run.planned import PlannedRun
+from ablate.shell.cores import usable_cores
 from ablate.sweep.pool.foreman import Foreman
 from ablate.sweep.pool.live import display
 from ablate.sweep.pool.processes import Job, Pool
@@ -26,6 +27,10 @@ LOADED = (
     "PIL.PngImagePlugin",
 )
 """What the fork server has ready, so that no run pays for it anew: several seconds each."""
+
+HEEDED_BY_POOL = (signal.SIGINT, signal.SIGHUP)
+SHORT = 60  # bytes of a folder's path; 40 more are added
+SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 
 
 def launch(plan: Sequence[PlannedRun], stop: Callable[[], bool]) -> dict[str, str]:
@@ -90,11 +95,6 @@ def shares(plan: Sequence[PlannedRun]) -> tuple[int, int]:
     return shared_out(first, len(plan), cores, gpus, torch.get_num_threads())
 
 
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
 def shared_out(
     config: Mapping[str, Any], runs: int, cores: int, gpus: int, most: int
 ) -> tuple[int, int]:
@@ -121,18 +121,37 @@ def warm_up(preload: Sequence[str] = LOADED) -> None:
     which would start its threads on import, is kept to one.
     """
     multiprocessing.set_forkserver_preload(list(preload))
-    # What is ignored here stays so in all processes: Ctrl-C reaches them through the pool alone.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What is ignored here stays so in all processes: Ctrl-C and a terminal that closes reach them
+    # through the pool alone.
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in HEEDED_BY_POOL}
     threads = os.environ.get("OPENBLAS_NUM_THREADS")
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
-        forkserver.ensure_running()
+        with short_temporary_folder():
+            forkserver.ensure_running()
         atexit.register(end_server)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         del os.environ["OPENBLAS_NUM_THREADS"]
         if threads is not None:
             os.environ["OPENBLAS_NUM_THREADS"] = threads
+
+
+@contextlib.contextmanager
+def short_temporary_folder() -> Iterator[None]:
+    """Let temporary files have a path that is short enough for a socket, in which the server waits.
+
+    The system allows about 108 bytes, and this Python puts the socket where TMPDIR says.
+    """
+    before = tempfile.gettempdir()
+    if len(os.fsencode(before)) > SHORT:
+        fitting = (path for path in SHORT_FOLDERS if os.access(path, os.W_OK | os.X_OK))
+        tempfile.tempdir = next(fitting, before)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 def end_server() -> None:

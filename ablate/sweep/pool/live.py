@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ablate.run.display import HEARTBEAT, REFRESH
 from ablate.run.progress import Clock
 from ablate.run.summary import duration
-from ablate.shell.terminal import readable
 from ablate.sweep.pool.progress_rows import (
     ELSEWHERE,
     RUNNING,
@@ -46,7 +45,7 @@ class Lines:
     def say(self, text: str) -> None:
         """Print a line at once."""
         self._spoken = self._clock()
-        print(readable(text, self._stream.encoding), file=self._stream, flush=True)
+        print(text, file=self._stream, flush=True)
 
     def heard(self, row: RunRow, event: Any) -> None:
         """Say what a run begins with, and its warnings."""
@@ -96,8 +95,7 @@ class LiveTable:
 
     def say(self, text: str) -> None:
         """Print a line above the table, where it stays."""
-        shown = readable(text, self._console.encoding)
-        self._console.print(shown, soft_wrap=True, markup=False)
+        self._console.print(text, soft_wrap=True, markup=False)
 
     def heard(self, row: RunRow, event: Any) -> None:
         """Say what looks wrong; the rest is in the table."""
@@ -146,7 +144,7 @@ class LiveTable:
             if validated:
                 cells.append("" if row.validation is None else f"{row.validation:.3f}")
             if wide:
-                cells.append(readable(sparkline(row.losses), self._console.encoding))
+                cells.append(sparkline(row.losses))
             words = row.doing or (f"{row.label} so far" if row.label else "")
             if row.state not in (RUNNING, WAITING):
                 words = row.label or ""

@@ -7,6 +7,8 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import ablate
+
 
 def act(order: tuple[str, Path], seat: int, pipe: Connection) -> None:
     """Leave a file that says when it began and where it sat, then do as told."""
@@ -44,6 +46,10 @@ def act(order: tuple[str, Path], seat: int, pipe: Connection) -> None:
         while not asked:
             time.sleep(0.02)
         pipe.send("saved")
+    if word == "modules":
+        import random
+
+        pipe.send({"random": random.__file__, "ablate": ablate.__file__, "last": sys.path[-1]})
     if word == "work":
         time.sleep(0.15)
     pipe.send(("span", began, time.monotonic()))

@@ -3,15 +3,20 @@
 import errno
 import multiprocessing
 import os
+import random
 import signal
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
-from multiprocessing import forkserver
+from multiprocessing import forkserver, process
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import ablate
+from ablate.shell.surroundings import own_code
 from ablate.sweep.pool import processes as pool
 from ablate.sweep.pool.launch import warm_up
 from ablate.sweep.pool.processes import Ear, Job, Pool, alive
@@ -186,6 +191,43 @@ def test_without_the_server_the_running_ones_go_on_and_others_are_started(tmp_pa
     assert notes.events["before"][-1][0] == "span"
 
 
+def test_processes_take_no_module_from_the_current_folder_that_is_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("random", "profile", "signal", "ablate"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')")
+    forkserver._forkserver._stop()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with own_code():
+        warm_up(["ablate.sweep.pool.processes"])
+        notes = run(["modules"], tmp_path)
+    ((_, modules, _),) = notes.events.values()
+    assert modules == {
+        "random": random.__file__,
+        "ablate": ablate.__file__,
+        "last": str(tmp_path),
+    }
+    assert "PYTHONSAFEPATH" not in os.environ
+    multiprocessing.set_forkserver_preload([])
+    forkserver._forkserver._stop()
+
+
+def test_the_server_waits_in_a_short_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("long" * 30)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    monkeypatch.delitem(process.current_process()._config, "tempdir", raising=False)
+    forkserver._forkserver._stop()
+    warm_up([])
+    notes = run(["work"], tmp_path)
+    assert set(notes.reasons.values()) == {None}
+    assert tempfile.gettempdir() == str(long)
+    forkserver._forkserver._stop()
+
+
 def test_the_server_begins_without_ctrl_c_and_with_one_thread(tmp_path: Path) -> None:
     forkserver._forkserver._stop()
     warm_up(["numpy"])
@@ -193,7 +235,8 @@ def test_the_server_begins_without_ctrl_c_and_with_one_thread(tmp_path: Path) ->
     status = Path(f"/proc/{forkserver._forkserver._forkserver_pid}/status").read_text()
     facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert facts["Threads"].strip() == "1"
-    assert int(facts["SigIgn"], 16) >> (signal.SIGINT - 1) & 1
+    for number in (signal.SIGINT, signal.SIGHUP):
+        assert int(facts["SigIgn"], 16) >> (number - 1) & 1
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     multiprocessing.set_forkserver_preload([])
     forkserver._forkserver._stop()
