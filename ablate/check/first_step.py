@@ -5,10 +5,16 @@ import math
 from ablate.check.cell import Cell, CheckResult, Mark, broken, ok, warning
 from ablate.check.initial import Depth, FirstLoss
 from ablate.judge.first_loss import judge, large
-from ablate.judge.profile import bars, first_over_last, profile
-from ablate.judge.stack import collapsed, gradient_flow, grows_exponentially
+from ablate.judge.profile import (
+    bars,
+    collapsed,
+    first_over_last,
+    gradient_flow,
+    grows_exponentially,
+    profile,
+)
 from ablate.judge.thresholds import HIGH_FIRST_LOSS
-from ablate.train.measures import slope
+from ablate.train.instruments import slope
 
 LUCK = "the targets happen to lie where these logits are low"
 OTHER_SEED = "another seed: a text repeats few tokens"

@@ -2,20 +2,54 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ablate.build import Bench
-from ablate.check.residual_stream import Stream
 from ablate.data.tasks import Batch, Task
-from ablate.judge.chance import chance_spread, collision
+from ablate.judge.first_loss import chance_spread, collision
 from ablate.model.init import named_seed
-from ablate.model.transformer import token_loss
+from ablate.model.transformer import Transformer, token_loss
 from ablate.train.batches import goal, predict
-from ablate.train.instruments import GradientNorms
-from ablate.train.measures import rms
+from ablate.train.instruments import GradientNorms, cosine, likeness, rms, tensors_in
+
+
+class Stream:
+    """Watches the residual stream, which may be several tensors, at every block of a pass."""
+
+    def __init__(self, model: Transformer) -> None:
+        self.rms: list[float] = []
+        self.changes: list[float] = []
+        self.alike: list[float] = []
+        self.kept = math.nan
+        self._start: list[Tensor] = []
+        self._last: list[Tensor] = []
+        blocks = list(model.blocks)
+        self._handles = [
+            *(b.register_forward_pre_hook(lambda _, inputs: self._see(inputs[0])) for b in blocks),
+            blocks[-1].register_forward_hook(lambda _, inputs, state: self._see(state)),
+        ]
+
+    def _see(self, state: Any) -> None:
+        now = [t.detach().float() for t in tensors_in(state)]
+        self.rms.append(rms(now))
+        self.alike.append(sum(map(likeness, now)) / len(now))
+        if self._last:
+            self.changes.append(rms([b - a for a, b in zip(self._last, now, strict=True)]))
+        if len(self.rms) == 2:
+            self._start = now
+        if self._start:
+            self.kept = cosine(self._start, now)
+        self._last = now
+
+    def detach(self) -> None:
+        """Remove every hook."""
+        for handle in self._handles:
+            handle.remove()
+
 
 BATCH_TOKENS = 1024
 """Tokens of the first batch that are looked at; most batches are not larger."""
@@ -26,7 +60,7 @@ class FirstLoss:
     """The loss of the first batch before any update and what explains it, in nats.
 
     `expected` is the excess over ln V that these logits cost on targets drawn uniformly, `repeats`
-    the Σ p² of the targets' shares p (`judge.chance`). `spread` is the standard
+    the Σ p² of the targets' shares p (`judge.first_loss`). `spread` is the standard
     deviation of a token's logits over the vocabulary, `own` how far the input token's own logit
     stands above their mean, `stream` the rms of what the head reads.
     """

@@ -1,4 +1,4 @@
-"""From the part of a record about lengths to what `judge.keeping` and `judge.paired` ask for."""
+"""From the part of a record about lengths to what is asked of it (`judge.keeping`)."""
 
 from collections.abc import Sequence
 

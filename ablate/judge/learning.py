@@ -9,8 +9,8 @@ as a whole, against guessing.
 from dataclasses import dataclass
 from typing import Literal
 
-from ablate.judge.beta import beta_quantile
 from ablate.judge.by_document import LEVEL, DocumentEstimate
+from ablate.judge.intervals import beta_quantile
 from ablate.judge.thresholds import BELOW_UNIGRAM
 
 FEWEST_WINDOWS = 64

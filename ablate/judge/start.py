@@ -5,8 +5,8 @@ import math
 from ablate.judge.evidence import Number
 from ablate.judge.finding import Finding, by_block, has_learned, logit_spread, states
 from ablate.judge.first_loss import judge_record
+from ablate.judge.profile import collapsed, gradient_flow, grows_exponentially, inner, vanished
 from ablate.judge.remedies import Offer, change, fitting, lower, other, words
-from ablate.judge.stack import collapsed, gradient_flow, grows_exponentially, inner, vanished
 from ablate.record.record import Record
 
 

@@ -1,11 +1,14 @@
-"""A mean over seeds, with the error of the seeds and that of the text that all of them share."""
+"""A mean over seeds, with the error of the seeds and that of the text that all of them share.
 
-from collections.abc import Sequence
+And the difference of two arms at a length, paired by seed and by target.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import hypot, sqrt
 from statistics import fmean, stdev
 
-from ablate.judge.by_document import LEVEL, DocumentEstimate
+from ablate.judge.by_document import LEVEL, DocumentEstimate, DocumentSums, estimate
 from ablate.judge.intervals import t_quantile
 
 
@@ -70,3 +73,23 @@ def over_text_and_seeds(estimates: Sequence[DocumentEstimate], level: float = LE
 def around(mean: float, half: float) -> tuple[float, float]:
     """The interval of a mean and a half-width."""
     return mean - half, mean + half
+
+
+def paired_difference(
+    arm: Mapping[int, DocumentSums | None],
+    other: Mapping[int, DocumentSums | None],
+    level: float = LEVEL,
+) -> SeedsMean | None:
+    """Arm less other, a target, over the seeds that both have; sums by document for each seed.
+
+    The difference is taken target by target within a seed, so that hard documents and lucky seeds
+    cancel as far as both arms share them. A seed is left out where an arm lacks it (None: a length
+    that cannot be done) or a number is not finite; None where no seed is left. Raises ValueError
+    where the targets of a seed are not the same for both.
+    """
+    pairs = ((arm[seed], other[seed]) for seed in sorted(arm.keys() & other.keys()))
+    differences = [
+        estimate(sums - others) for sums, others in pairs if sums is not None and others is not None
+    ]
+    known = [difference for difference in differences if difference is not None]
+    return over_text_and_seeds(known, level) if known else None

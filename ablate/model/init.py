@@ -11,9 +11,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Generator, Tensor, nn
 
-from ablate.model.drawn import Drawn
 from ablate.model.projection import Projection, Role
-from ablate.model.shape import Shape
+from ablate.model.shape import Drawn, Shape
 from ablate.model.transformer import Transformer
 
 

@@ -1,6 +1,9 @@
-"""What every part of a model may know about the whole."""
+"""What every part of a model may know about the whole, and parts that draw their parameters."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+
+from torch import Generator
 
 
 @dataclass(frozen=True)
@@ -23,3 +26,11 @@ class Shape:
     def head_width(self) -> int:
         """Width of one attention head, d."""
         return self.width // self.heads
+
+
+class Drawn(ABC):
+    """A module with parameters of its own that are drawn at random, beside Linear and Embedding."""
+
+    @abstractmethod
+    def draw(self, generator: Generator) -> None:
+        """Fill the module's own parameters."""

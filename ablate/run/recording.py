@@ -18,7 +18,7 @@ from ablate.config.identity import Identity
 from ablate.data.tasks import IGNORED
 from ablate.evaluate.learned import frequencies_loss
 from ablate.judge import labels, spikes
-from ablate.judge.chance import collision
+from ablate.judge.first_loss import collision
 from ablate.judge.learning import LearningWord, has_learning
 from ablate.model.transformer import count_parameters, flops_per_token
 from ablate.record import disk
@@ -33,7 +33,7 @@ from ablate.record.record import (
     Timing,
 )
 from ablate.record.version import git_version
-from ablate.train.measures import slope
+from ablate.train.instruments import slope
 from ablate.train.memory import TrainingMemory
 
 

@@ -19,9 +19,8 @@ from ablate.sweep import command
 from ablate.sweep.arguments import separate
 from ablate.sweep.outcome import summarise
 from ablate.sweep.plan import Product
-from ablate.train.distributed import Processes, Several
+from ablate.train.distributed import Failed, Meeting, Processes, Several
 from ablate.train.loop import Stopped
-from ablate.train.meeting import Failed, Meeting
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -18,8 +18,7 @@ from torch.utils.hooks import RemovableHandle
 from ablate.model.attention import Attention
 from ablate.model.block import Block
 from ablate.model.transformer import Transformer
-from ablate.train.instruments import tensors_in
-from ablate.train.measures import States
+from ablate.train.instruments import States, tensors_in
 
 Reading = dict[str, Any]
 

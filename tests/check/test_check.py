@@ -14,7 +14,7 @@ from ablate.check.initial import FirstLoss, measure_first_loss
 from ablate.check.listed import CHECKS
 from ablate.check.passes import undisturbed
 from ablate.config.catalogue import Catalogue
-from ablate.train.measures import slope
+from ablate.train.instruments import slope
 from ablate.train.schedules import LinearWarmup, Warmup
 from tests.check import check_parts as parts
 from tests.check.check_parts import DEEP, Cells, broken, look

@@ -12,7 +12,7 @@ from ablate.check.initial import Depth, FirstLoss
 from ablate.judge.diagnosis import diagnose
 from ablate.record.parsing import parse
 from ablate.record.record import Record
-from ablate.train.measures import slope
+from ablate.train.instruments import slope
 
 UNIFORM = 5.5
 BLOCKS = 12

@@ -18,8 +18,7 @@ from ablate.judge.keeping import (
     judge_effect,
     keeping,
 )
-from ablate.judge.paired import paired_difference
-from ablate.judge.text_and_seeds import over_text_and_seeds
+from ablate.judge.text_and_seeds import over_text_and_seeds, paired_difference
 from tests.judge.made_up_documents import lay, score
 from tests.judge.real_scores import Population
 

@@ -21,9 +21,8 @@ from ablate.run.stop import Stop
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Product
 from ablate.sweep.together import take_device, the_run
-from ablate.train.distributed import Several
+from ablate.train.distributed import Failed, Meeting, Several
 from ablate.train.loop import Stopped
-from ablate.train.meeting import Failed, Meeting
 from tests.conftest import TINY, Command, later_wins
 
 CPU = torch.device("cpu")

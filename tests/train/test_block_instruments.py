@@ -24,7 +24,7 @@ from ablate.train.block_instruments import (
     StreamInstrument,
     WeightInstrument,
 )
-from ablate.train.measures import cosine, likeness, slope
+from ablate.train.instruments import cosine, likeness, slope
 
 SHAPE = Shape(width=8, depth=3, heads=2, seq_len=6, vocabulary=11)
 TOKENS = torch.randint(0, 11, (4, 7), generator=torch.Generator().manual_seed(0))

@@ -6,9 +6,8 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from ablate.errors import UserError
-from ablate.model.drawn import Drawn
 from ablate.model.position.base import Positions, PositionScheme, exact
-from ablate.model.shape import Shape
+from ablate.model.shape import Drawn, Shape
 
 EPS = 1e-6
 """Added to the denominator as in the paper's listing, not its equation."""

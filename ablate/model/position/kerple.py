@@ -7,9 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from ablate.model.drawn import Drawn
 from ablate.model.position.base import Positions, PositionScheme, exact
-from ablate.model.shape import Shape
+from ablate.model.shape import Drawn, Shape
 
 SMALLEST = 0.01
 """The released code's lower bound on r1 and r2, applied at use."""

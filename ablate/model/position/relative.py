@@ -10,11 +10,10 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 from ablate.errors import UserError
-from ablate.model.drawn import Drawn
 from ablate.model.position.additive import sinusoid_table
 from ablate.model.position.base import Positions, PositionScheme
 from ablate.model.projection import Projection
-from ablate.model.shape import Shape
+from ablate.model.shape import Drawn, Shape
 
 
 @dataclass(frozen=True)

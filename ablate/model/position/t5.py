@@ -8,9 +8,8 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 from ablate.errors import UserError
-from ablate.model.drawn import Drawn
 from ablate.model.position.base import Positions, PositionScheme
-from ablate.model.shape import Shape
+from ablate.model.shape import Drawn, Shape
 
 
 def t5_bucket(

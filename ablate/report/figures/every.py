@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ablate.errors import UserError
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.failure_cells import failure_cells
 from ablate.report.figures.forest import effects, simple_effects
 from ablate.report.figures.gradients import by_depth, over_steps
@@ -15,7 +14,7 @@ from ablate.report.figures.length_curves import lengths
 from ablate.report.figures.look import drawing
 from ablate.report.figures.loss import curves, first
 from ablate.report.figures.rates import sensitivity
-from ablate.report.figures.view import View
+from ablate.report.figures.view import Drawing, View
 from ablate.report.inference.analysis import Analysis
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.label_grid import ACROSS, DOWN, MOST
 from ablate.report.figures.look import FAINT, INK, LABEL_COLOURS, PAPER
-from ablate.report.figures.view import number_first, shortened
+from ablate.report.figures.view import Drawing, number_first, shortened
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.failure_facts import CellFailures, StudyFailures
 from ablate.report.words.statements import of_failures, statements

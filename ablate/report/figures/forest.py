@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import FAINT, INK, SOFT
-from ablate.report.figures.view import shortened
+from ablate.report.figures.view import Drawing, shortened
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.words.interactions import verdict_text
-from ablate.report.words.premises import against, direction
-from ablate.report.words.simple import within_text
+from ablate.report.words.heading import against, direction
+from ablate.report.words.interactions import verdict_text, within_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

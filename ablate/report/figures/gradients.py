@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from ablate.record.curves import block_norms, read_lines
 from ablate.record.record import Gradients
 from ablate.report.figures.axes import WIDTH, grid, logarithmic, name_panel, name_rows
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY
 from ablate.report.figures.panels import PanelLayout, layout, legend
-from ablate.report.figures.view import PLACEMENT, Panel, Series, View, in_turn
+from ablate.report.figures.view import PLACEMENT, Drawing, Panel, Series, View, in_turn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ablate.judge.labels import LABELS
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY, LABEL_COLOURS, PAPER
-from ablate.report.figures.view import NAMES, Series, View, number_first, shortened
+from ablate.report.figures.view import NAMES, Drawing, Series, View, number_first, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

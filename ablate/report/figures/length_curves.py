@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from ablate.record.evaluated import Extrapolation
 from ablate.report.figures.axes import grid, name_panel, name_rows, zone
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY
 from ablate.report.figures.panels import PanelLayout, layout, legend
-from ablate.report.figures.view import Series, View, seeds
+from ablate.report.figures.view import Drawing, Series, View, seeds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from ablate.judge.labels import smooth, smoothing_window
 from ablate.record.curves import thinned
 from ablate.report.figures.axes import grid, logarithmic, name_panel, name_rows, reference
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY, INK, SOFT
 from ablate.report.figures.panels import PanelLayout, layout, legend
-from ablate.report.figures.view import Series, View, seeds
+from ablate.report.figures.view import Drawing, Series, View, seeds
 from ablate.report.runs.collect import Run
 from ablate.report.runs.tables import distinct
 

@@ -6,10 +6,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ablate.report.figures.axes import grid, logarithmic, name_panel, name_rows, reference, zone
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import GREY, is_number
 from ablate.report.figures.panels import PanelLayout, layout, legend
-from ablate.report.figures.view import Series, View
+from ablate.report.figures.view import Drawing, Series, View
 from ablate.report.runs.settings import text
 from ablate.report.runs.tables import distinct
 

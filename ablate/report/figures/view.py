@@ -1,14 +1,29 @@
 """What the figures draw: the rows of a table as series, told apart by colour and by panel."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ablate.report.figures.look import Look, is_number, looks
 from ablate.report.runs.collect import Run
 from ablate.report.runs.tables import Table, TableRow, distinct
 from ablate.report.words.cells import NONE, key_text
 from ablate.shell.clean import clean
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """`name` is its file's; the caption says what is drawn, with units, and how to read it."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[], "Figure"]
+
 
 PLACEMENT = "norm"
 PANELS = 9  # more small multiples than this cannot be read

@@ -8,8 +8,7 @@ from statistics import median
 from ablate.judge.finding import logit_spread
 from ablate.judge.first_loss import FirstLossVerdict, judge_record
 from ablate.judge.intervals import Interval, over_seeds
-from ablate.judge.profile import first_over_last
-from ablate.judge.stack import gradient_flow, inner
+from ablate.judge.profile import first_over_last, gradient_flow, inner
 from ablate.judge.thresholds import EVEN
 from ablate.record.record import Record
 from ablate.report.inference.arms import Group

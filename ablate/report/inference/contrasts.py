@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ablate.report.inference.failure_facts import FailureTest, PairFailures, StudyFailures
-from ablate.report.inference.failure_grids import none_learned
+from ablate.report.inference.failure_facts import (
+    FailureTest,
+    PairFailures,
+    StudyFailures,
+    none_learned,
+)
 from ablate.report.inference.identical import same_runs
 from ablate.report.inference.pairs import Conditions, Kind
-from ablate.report.inference.seeds import SeedsToDecide, seeds_to_decide
 from ablate.report.inference.simple_effects import Effect
-from ablate.report.inference.testing import LEVEL, Difference
+from ablate.report.inference.testing import LEVEL, Difference, SeedsToDecide, seeds_to_decide
 from ablate.report.inference.verdicts import BY_NAME, Evidence, Judge, verdict
 
 

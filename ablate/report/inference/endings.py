@@ -10,8 +10,9 @@ from ablate.report.inference.failure_facts import (
     Ending,
     PairFailures,
     StudyFailures,
+    by_seed,
+    grid,
 )
-from ablate.report.inference.failure_grids import by_seed, grid
 from ablate.report.inference.failures import failure_test, judged_failures
 from ablate.report.inference.pairs import Pair
 

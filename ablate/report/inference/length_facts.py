@@ -7,8 +7,7 @@ from statistics import fmean
 from ablate.judge.at_length import same_targets, sums_at
 from ablate.judge.by_document import LEVEL, DocumentSums
 from ablate.judge.keeping import MARGINS, Keeping, Measure
-from ablate.judge.paired import paired_difference
-from ablate.judge.text_and_seeds import SeedsMean
+from ablate.judge.text_and_seeds import SeedsMean, paired_difference
 from ablate.record.evaluated import Extrapolation
 from ablate.report.inference.arms import Group
 from ablate.report.runs.kept import factors_beyond, kept_beyond, measured_alike, measures_of

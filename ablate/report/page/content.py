@@ -11,19 +11,17 @@ from ablate.report.inference.findings import ArmFinding, over_arms
 from ablate.report.page.commands import config_folders, overrides, sweeps
 from ablate.report.page.counts import failures
 from ablate.report.page.differences import differences, tests
-from ablate.report.page.fairness import ledger
+from ablate.report.page.fairness import ledger, versions
 from ablate.report.page.grid import Grid, menus
 from ablate.report.page.results import results
 from ablate.report.page.runs import SHOWN, Fold, folds
 from ablate.report.page.svg import inline
-from ablate.report.page.versions import versions
 from ablate.report.runs.columns import BY_KEY
 from ablate.report.runs.tables import Table, distinct
 from ablate.report.words.cautions import caution
-from ablate.report.words.heading import heading
+from ablate.report.words.heading import heading, question
 from ablate.report.words.legend import legend, notes
 from ablate.report.words.length_sentences import length_sentence
-from ablate.report.words.premises import question
 from ablate.report.words.statements import VERDICTS, Statement, statements
 from ablate.report.words.tried_text import tried_text
 from ablate.report.words.troubles import left_out, outside, troubles

@@ -8,10 +8,9 @@ from ablate.report.inference.contrasts import Contrast
 from ablate.report.page.grid import Grid, GridCell, Head
 from ablate.report.runs.settings import text
 from ablate.report.words.cells import NONE
-from ablate.report.words.interactions import INTERACT, verdict_text
+from ablate.report.words.heading import against, baseline_reason, direction
+from ablate.report.words.interactions import INTERACT, verdict_text, within_text
 from ablate.report.words.numbers import decimals, p_decimals
-from ablate.report.words.premises import against, baseline_reason, direction
-from ablate.report.words.simple import within_text
 from ablate.shell.clean import clean
 
 ALIKE = ("against", "within", "diverged")

@@ -1,11 +1,20 @@
-"""The page's ledger: what each arm was given."""
+"""The page's ledger, what each arm was given; and what the runs were made with."""
 
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from ablate.record.writing import content_of
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.ledger import LedgerRow
 from ablate.report.inference.ledger_fields import FIELDS, LedgerField
 from ablate.report.page.grid import Grid, GridCell, Head
+from ablate.report.page.runs import fingerprint
+from ablate.report.runs.collect import Run
+from ablate.report.runs.settings import text
+from ablate.report.runs.tables import distinct
+from ablate.report.words.cautions import cell_value, lr_choice, sort_value
 from ablate.report.words.cells import NONE
-from ablate.report.words.ledger_text import cell_value, lr_choice, sort_value
 from ablate.shell.clean import clean
 
 
@@ -41,3 +50,25 @@ def _row(row: LedgerRow, fields: list[LedgerField]) -> list[GridCell]:
     seconds = row.seconds
     cells.append(GridCell(NONE) if seconds is None else GridCell(f"{seconds:,.1f}", seconds))
     return [*cells, GridCell(clean(lr_choice(row)))]
+
+
+def versions(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """Return what the runs were made with, and a hash of all their records."""
+    fields: dict[str, list[Any]] = {}
+    for run in runs:
+        for key, value in content_of(run.record.environment).items():
+            fields.setdefault(key, []).append(value)
+        sha = run.record.corpus.sha256
+        fields.setdefault("corpus sha256", []).append(sha)
+    facts = [
+        (key, ", ".join(distinct(_text(value) for value in values if value is not None)))
+        for key, values in fields.items()
+    ]
+    digest = hashlib.sha256("".join(sorted(map(fingerprint, runs))).encode()).hexdigest()
+    schemas = distinct(run.record.schema for run in runs)
+    facts.append(("record schema", ", ".join(map(text, schemas))))
+    return [(clean(key), clean(value)) for key, value in (*facts, ("all records, sha256", digest))]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else text(value)

@@ -5,7 +5,6 @@ import re
 import warnings
 from typing import TYPE_CHECKING
 
-from ablate.report.figures.drawing import Drawing
 from ablate.report.figures.look import (
     COLOURS,
     FAINT,
@@ -17,6 +16,7 @@ from ablate.report.figures.look import (
     SOFT,
     drawing,
 )
+from ablate.report.figures.view import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,11 +15,10 @@ from ablate.report.runs.measured import measured
 from ablate.report.runs.settings import key_value, text
 from ablate.report.runs.shown import facts
 from ablate.report.runs.tables import Table, TableCell, TableRow
-from ablate.report.words.cautions import caution
+from ablate.report.words.cautions import caution, lr_choice
 from ablate.report.words.cells import labels, statuses
-from ablate.report.words.ledger_text import lr_choice
+from ablate.report.words.heading import baseline_reason
 from ablate.report.words.length_sentences import context_name, length_sentence
-from ablate.report.words.premises import baseline_reason
 from ablate.report.words.statements import Statement, statements
 from ablate.report.words.troubles import outside, troubles
 from ablate.shell.clean import clean

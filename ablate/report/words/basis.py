@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.inference.seeds import MOST
+from ablate.report.inference.testing import MOST
 from ablate.report.words.numbers import count_of, spread
 
 

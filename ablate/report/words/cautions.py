@@ -1,4 +1,4 @@
-"""What a reader must know of how the arms came about, in words: a function for each kind of it."""
+"""What a reader must know of how the arms came about, and what each was given, in words."""
 
 from functools import singledispatch
 
@@ -19,9 +19,16 @@ from ablate.report.inference.caveats import (
     ScalesApart,
     UndefinedFor,
 )
-from ablate.report.inference.ledger import FieldDiffers, ParametersDiffer, RunsRepeat, SeedsDiffer
-from ablate.report.inference.ledger_fields import BY_FIELD
+from ablate.report.inference.ledger import (
+    FieldDiffers,
+    LedgerRow,
+    ParametersDiffer,
+    RunsRepeat,
+    SeedsDiffer,
+)
+from ablate.report.inference.ledger_fields import BY_FIELD, LedgerField
 from ablate.report.runs.settings import text
+from ablate.report.words.cells import NONE
 from ablate.report.words.numbers import amount, count_of, first_of, some
 
 
@@ -168,3 +175,43 @@ def _seeds_differ(flag: SeedsDiffer) -> str:
 @caution.register
 def _runs_repeat(flag: RunsRepeat) -> str:
     return f"{flag.count} runs repeat the arm and seed of another; such runs are averaged"
+
+
+def lr_choice(row: LedgerRow) -> str:
+    """Say how an arm's learning rate, or another key, came about."""
+    if row.choice is None:
+        return "a factor: not chosen" if row.lr_varies else "the same for all"
+    seeds = ", ".join(map(text, row.choice.seeds))
+    among = ", ".join(row.choice.among)
+    return f"chosen among {among} on seed {seeds}, which is not reported"
+
+
+def line_value(field: LedgerField, row: LedgerRow) -> str:
+    """Return a field's values for a line: counts with separators, hashes shortened."""
+    values = row.values[field.key]
+    if field.counted:
+        values = tuple(f"{float(value):,.0f}" for value in values)
+    return " and ".join(map(short, values)) or NONE
+
+
+def cell_value(field: LedgerField, row: LedgerRow) -> str:
+    """Return a field's values for a cell of a table."""
+    cut = _grouped if field.number else _cut
+    return ", ".join(cut(short(value)) for value in row.values[field.key]) or NONE
+
+
+def _cut(value: str) -> str:
+    return value[:30]
+
+
+def sort_value(value: str) -> float | None:
+    """Return the number that a value is sorted by, None if it is none."""
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _grouped(value: str) -> str:
+    number = sort_value(value)
+    return f"{number:,.0f}" if number is not None and abs(number) >= 1000 else value

@@ -11,14 +11,12 @@ from ablate.report.inference.ledger import LedgerRow
 from ablate.report.inference.ledger_fields import BY_FIELD, FIELDS, LedgerField
 from ablate.report.inference.verdicts import BY_NAME, KINDS, Said
 from ablate.report.runs.settings import text
-from ablate.report.words.cautions import caution
+from ablate.report.words.cautions import caution, line_value, lr_choice
 from ablate.report.words.cells import NONE
-from ablate.report.words.interactions import verdict_text
-from ablate.report.words.ledger_text import line_value, lr_choice
+from ablate.report.words.heading import terms
+from ablate.report.words.interactions import verdict_text, within_text
 from ablate.report.words.length_sentences import length_sentence
 from ablate.report.words.numbers import amount, count_of, first_of, p_text, spread
-from ablate.report.words.premises import terms
-from ablate.report.words.simple import within_text
 from ablate.report.words.statements import statements
 from ablate.report.words.tried_text import finding_text
 from ablate.report.words.troubles import left_out

@@ -21,16 +21,15 @@ from ablate.report.inference.story import (
 from ablate.report.inference.verdicts import Judge, Said
 from ablate.report.words.beginnings_text import first_losses, gradient_flow_text
 from ablate.report.words.cautions import caution
-from ablate.report.words.comparisons import comparison
+from ablate.report.words.comparisons import comparison, shared_verdict
 from ablate.report.words.failed_runs import (
     failing_arms,
     failing_levels,
     failing_together,
     failures_open,
 )
+from ablate.report.words.interactions import simple_effects
 from ablate.report.words.sentence import Sentence
-from ablate.report.words.shared import shared_verdict
-from ablate.report.words.simple import simple_effects
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.outcomes import without_holes
 from ablate.report.inference.testing import difference
 from ablate.report.runs.collect import Run
-from ablate.report.words.premises import baseline_reason
+from ablate.report.words.heading import baseline_reason
 from ablate.report.words.statements import statements
 from tests.report.conftest import make_run
 

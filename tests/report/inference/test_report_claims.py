@@ -8,7 +8,7 @@ import pytest
 from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.runs.collect import Run
-from ablate.report.words.premises import baseline_reason
+from ablate.report.words.heading import baseline_reason
 from ablate.report.words.statements import statements
 from tests.report.conftest import make_run
 

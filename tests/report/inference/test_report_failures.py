@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ablate.report.inference.failing_arms import failing_arms, no_likelier, poisson_binomial
-from ablate.report.inference.failure_grids import neither_learned
+from ablate.report.inference.failure_facts import neither_learned
 from ablate.report.inference.failures import (
     FailureGrid,
     FailureTest,

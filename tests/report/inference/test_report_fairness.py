@@ -11,8 +11,7 @@ from ablate.judge.intervals import interval
 from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.inference.sensitivity import sensitivity
 from ablate.report.runs.collect import Run
-from ablate.report.words.cautions import caution
-from ablate.report.words.ledger_text import lr_choice
+from ablate.report.words.cautions import caution, lr_choice
 from ablate.report.words.statements import statements
 from tests.report.conftest import make_run
 

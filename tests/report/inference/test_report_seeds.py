@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ablate.report.inference.seeds import MOST, seeds_to_decide
-from ablate.report.inference.testing import Difference, difference
+from ablate.report.inference.testing import MOST, Difference, difference, seeds_to_decide
 
 MARGIN = 0.02
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from ablate.judge.stack import collapsed, gradient_flow, grows_exponentially, inner, vanished
+from ablate.judge.profile import collapsed, gradient_flow, grows_exponentially, inner, vanished
 
 
 def test_the_scale_of_the_embeddings_is_no_matter_of_the_depth() -> None:
