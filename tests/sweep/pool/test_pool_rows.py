@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from ablate.run.display import HEARTBEAT
+from ablate.shell.encoding import SHOWN
 from ablate.sweep.pool import live as pool_display
 from ablate.sweep.pool import progress_rows as pool_rows
 from ablate.sweep.pool.live import Lines, LiveTable, display, fitting, progress
@@ -135,9 +136,9 @@ def test_a_pipe_gets_a_line_a_start_and_an_end_and_a_heartbeat() -> None:
     ]
 
 
-def picture(rows: RunRows, clock: Clock, encoding: str = "utf-8", width: int = 100) -> str:
+def picture(rows: RunRows, clock: Clock, width: int = 100) -> str:
     """The live table as text."""
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     console = Console(file=stream, force_terminal=True, width=width, height=30, _environ={})
     shown = Console(file=io.StringIO(), width=width, height=30, record=True)
     shown.print(LiveTable(rows, console, clock).picture())
@@ -190,9 +191,12 @@ def test_a_narrow_terminal_keeps_the_numbers() -> None:
 
 
 def test_a_terminal_without_unicode_gets_digits_for_bars() -> None:
-    clock = Clock()
-    text = picture(under_way(clock), clock, encoding="ascii")
-    assert "▁" not in text
+    clock, raw = Clock(), io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", errors=SHOWN)
+    console = Console(file=stream, width=100, height=30, _environ={})
+    console.print(LiveTable(under_way(clock), console, clock).picture())
+    stream.flush()
+    assert b"2.500  1  healthy so far" in raw.getvalue()
     assert progress(RunRow("a", "running", steps=10, step=5)) == "step 5 of 10"
 
 
