@@ -53,6 +53,7 @@ class Choice:
     summary: str = ""
     formula: str = ""
     paper: str = ""
+    target: str = ""
     facts: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     option_help: dict[str, str] = field(default_factory=dict)
@@ -85,7 +86,10 @@ def read_choice(group: str, path: Path) -> Choice:
     choices = {k[len(mark) :]: v for e in entries for k, v in e.items() if k.startswith(mark)}
     options = {**choices, **options}
     summary, formula, paper = (*heading, "", "", "")[:3]
-    return Choice(group, path.stem, path, summary, formula, paper, facts, options, option_help)
+    target = str(content.get("_target_", ""))
+    return Choice(
+        group, path.stem, path, summary, formula, paper, target, facts, options, option_help
+    )
 
 
 class Catalogue:

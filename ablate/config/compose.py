@@ -22,9 +22,10 @@ from omegaconf.errors import OmegaConfBaseException
 from ablate.config.bases import Bases
 from ablate.config.catalogue import Catalogue, config_folder
 from ablate.config.identity import Identity, identify, named
+from ablate.config.interpolations import check_references, has_references
 from ablate.config.mistakes import Mistakes
 from ablate.config.overrides import Overrides
-from ablate.config.schema import RunConfig, check_ranges, plain, resolved, unresolved
+from ablate.config.schema import RunConfig, check_ranges, plain, resolved, typed, unresolved
 from ablate.errors import UserError
 
 
@@ -99,6 +100,10 @@ class Composer:
             )
         return [job for batch in BasicSweeper.split_arguments(parsed, None) for job in batch]
 
+    def spelled(self, overrides: Sequence[str]) -> tuple[str, ...]:
+        """Overrides so that Hydra reads them as we do; raises UserError as `jobs` does."""
+        return tuple(str(self._overrides.read(text).input_line) for text in overrides)
+
     @contextmanager
     def session(self) -> Iterator[None]:
         """Hydra's global state, needed around `one` and `whole`."""
@@ -122,14 +127,21 @@ class Composer:
         try:
             base = self._bases.of([o for o in parsed if not self._bases.is_value(o)])
             composed = base.with_values([o for o in parsed if self._bases.is_value(o)])
+            written = unresolved(composed)
+            if has_references(written):
+                check_references(written)
+                # Once more into the schema: values of other keys get the types of these.
+                composed = typed(OmegaConf.create(resolved(composed)))
             config = resolved(composed)
         except (HydraException, OmegaConfBaseException, ValueError) as error:
             raise UserError(self.mistakes.explain(error, job)) from error
+        except RecursionError as error:
+            raise UserError(f"{' '.join(job)}: a value refers to itself") from error
         except yaml.YAMLError as error:
             raise UserError(f"not YAML: {' '.join(str(error).split())}") from error
         check_ranges(config)
         files = {
-            "config": unresolved(composed),
+            "config": written,
             "hydra": {"hydra": hydra_settings(base.hydra, parsed, of_many=of_many)},
             "overrides": list(job),
         }

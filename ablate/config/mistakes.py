@@ -57,6 +57,7 @@ class Mistakes:
         )
         key = key_match[1] if key_match else ""
         typed = next((o for o in job if o.lstrip("+").split("=")[0] == key), key)
+        typed = re.sub(r"\\([{}:])", r"\1", typed)  # of a reference
         if match := re.search(r"could not be converted to (\w+)", text):
             return f"{typed}: must be {TYPE_WORDS.get(match[1], match[1])}"
         if "is not a valid bool" in text:

@@ -1,11 +1,13 @@
 """The words of a command line as Hydra reads them, checked against what there is."""
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
 
 from ablate.config.catalogue import COMPONENTS, Catalogue, nearest
 from ablate.config.mistakes import Mistakes
+from ablate.config.text_keys import is_text
+from ablate.config.values import as_text
 from ablate.errors import UserError
 
 VERBS = ("run", "check", "report", "diff", "list", "board", "evaluate", "sample")
@@ -55,10 +57,12 @@ class Overrides:
             if bare in VERBS:
                 raise UserError(f"{text}: one command at a time; the rest must be KEY=VALUE")
             raise UserError(f"{text}: write it as KEY=VALUE, for example depth=24")
+        key, _, value = bare.partition("=")
+        if value != (quoted := as_text(value)) and is_text(key, self._catalogue):
+            text = f"{text.partition('=')[0]}={quoted}"
         try:
-            return self._parser.parse_override(text)
+            override = self._parser.parse_override(text)
         except HydraException as error:
-            key, _, value = bare.partition("=")
             if "=" in value:
                 raise UserError(
                     f"{text}: two = in one word; put a space between KEY=VALUE pairs, and quotes "
@@ -72,6 +76,18 @@ class Overrides:
                 f"{text}: cannot be read; put quotes around a value with spaces or special signs: "
                 f"{key}='\"...\"'"
             ) from error
+        except ValueError as error:  # more digits than Python reads
+            raise UserError(f"{key}: not a number that can be read ({error})") from error
+        if isinstance(pattern := override.value(), Glob):
+            return self.read(f"{key}={','.join(self._matching(override, pattern))}")
+        return override
+
+    def _matching(self, override: Override, pattern: Glob) -> list[str]:
+        names = self._catalogue.names(override.key_or_group)
+        if not (matching := pattern.filter(names)):
+            choices = f"choices are {', '.join(names)}" if names else "it is for choices alone"
+            raise UserError(f"{override.input_line}: this matches nothing; {choices}")
+        return matching
 
     def _check_key(self, override: Override) -> None:
         key = override.key_or_group

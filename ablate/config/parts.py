@@ -4,7 +4,7 @@ import collections.abc
 import functools
 import importlib
 import inspect
-import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -15,6 +15,9 @@ from ablate.config.values import brief
 from ablate.errors import PartError, UserError, in_a_line
 
 Config = Mapping[str, Any]
+
+MOST = 10**9
+"""The largest whole number that an option takes, as `steps` does."""
 
 
 def part(config: Config, group: str) -> Callable[..., Any]:
@@ -89,6 +92,8 @@ def check_options(target: Callable[..., Any], options: Mapping[str, Any], key: s
                 f"{key}.{option}={brief(value)}: a choice of its own; write "
                 f"{key}@{key}.{option}={brief(value)}"
             )
+        if isinstance(value, int) and abs(value) > MOST:
+            raise UserError(f"{key}.{option}={brief(value)}: must be from {-MOST} to {MOST}")
         if option in hints and not fits(value, hints[option]):
             raise UserError(f"{key}.{option}={brief(value)}: must be {in_words(hints[option])}")
 
@@ -113,7 +118,7 @@ def fits(value: Any, hint: Any) -> bool:
         return value in typing.get_args(hint)
     if hint is float:
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and math.isfinite(value)
+        return number and abs(value) <= sys.float_info.max
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if hint in (None, type(None)):

@@ -102,6 +102,16 @@ PRECISIONS = ("float32", "tf32", "bf16")
 
 PROTOCOLS = ("non-overlapping", "sliding-window")
 
+
+def is_name(text: str) -> bool:
+    """Whether a file may be called so, and the name be read in a terminal.
+
+    >>> is_name("2024_10_01"), is_name("a\\u202eb"), is_name("x" * 256)
+    (True, False, False)
+    """
+    return text.isprintable() and 0 < len(text.encode()) <= 255
+
+
 RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(
         ("steps", "log.every", "checkpoint.every", "evaluate.every"),
@@ -132,10 +142,13 @@ RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
         f"a list of what to measure beside the fixed-target protocol: {', '.join(PROTOCOLS)}",
     ),
     "study": (
-        lambda v: bool(re.fullmatch(r"[^/\\\0]+", v)) and v not in (".", ".."),
-        "a folder name",
+        lambda v: is_name(v) and not set(v) & set("/\\") and v not in (".", ".."),
+        "a folder name of signs that can be seen, at most 255 bytes",
     ),
-    "outputs": (lambda v: bool(v), "a folder"),
+    "outputs": (
+        lambda v: bool(v) and all(not part or is_name(part) for part in v.split("/")),
+        "a folder",
+    ),
     "device": (
         lambda v: bool(re.fullmatch(r"auto|cpu|cuda(:\d+)?|mps", v)),
         "auto, cpu, cuda, cuda:N or mps",

@@ -15,6 +15,17 @@ WORDS = ("null", "true", "false")
 BARE = re.compile(r"[A-Za-z0-9_/+.%*@?|:-]+")
 """Text that Hydra takes for a string as it stands, unless it is a number or one of WORDS."""
 
+FOREIGN = rf"{BARE.pattern[:-1]}*[^\x00-\x7f](?:{BARE.pattern[:-1]}|[^\x00-\x7f])*"
+"""Bare text with letters beyond ASCII, which Hydra wants in quotes."""
+
+MEMBER = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|"""
+    rf"(?:^|(?<=[\[,(]))\s*((?:{NUMBER.pattern})|true|false|{FOREIGN})\s*(?=$|[\],)])",
+    re.ASCII | re.IGNORECASE,
+)
+"""A quoted text, or a value that Hydra takes for a number or a truth value, or not at all."""
+FUNCTION = re.compile(r"\s*(?!choice\b)\w+\(")
+
 IN_A_KEY = re.compile(r"[A-Za-z0-9_/+.$%*@?|\\()\[\]{}:=, \t-]+")
 """Text that a mapping's key can hold, some of it behind backslashes: keys know no quotes."""
 
@@ -75,6 +86,17 @@ def read(text: str) -> Any:
         return value
     except (HydraException, OmegaConfBaseException) as error:
         raise UserError(f"{text}: cannot be read as a value") from error
+
+
+def as_text(text: str) -> str:
+    """A value, or several, in quotes where Hydra would not read the text that it is.
+
+    >>> as_text("2024_10_01,on,[1e3,'5',café]"), as_text("range(1,3)")
+    ("'2024_10_01',on,['1e3','5','café']", 'range(1,3)')
+    """
+    if FUNCTION.match(text):
+        return text
+    return MEMBER.sub(lambda match: f"'{match[1]}'" if match[1] else match[0], text)
 
 
 def _brief(value: Any) -> str:

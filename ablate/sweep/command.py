@@ -1,6 +1,7 @@
 """The verb `run`: check everything, then have the runs done: here, by the pool, or by Hydra."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ablate.config.compose import Composer
 from ablate.record import disk
@@ -23,6 +24,7 @@ def main(words: Sequence[str]) -> int:
         print(help_text(arguments.folders))
         return 0
     composer = Composer(arguments.folders)
+    arguments = replace(arguments, overrides=composer.spelled(arguments.overrides))
     if arguments.asks_hydra:
         from ablate.sweep.by_hydra import show
 

@@ -1,6 +1,7 @@
 """A mistake on the command line is told in one or two lines, and nothing is created."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,16 @@ MISTAKES = {
     "--cfg nonsense": ["--cfg nonsense", "job, hydra, all"],
     "--config-dir nowhere": ["nowhere", "no such folder"],
     "--resolve": ["--resolve", "--cfg job"],
-    "-m pos=glob(r*)": ["pos=glob(r*)", "pos=A,B"],
+    "-m pos=glob(zz*)": ["pos=glob(zz*)", "matches nothing", "rope"],
+    "pos=glob(r*)": ["pos=randomized,rope", "add -m"],
+    "lr=${now:%Y}": ["lr=${now:%Y}", "write the value"],
+    "seed=${oc.env:HOME}": ["seed=${oc.env:HOME}", "write the value"],
+    "seed=${study}": ["seed=${study}", "write the value"],
+    "evaluate.lengths=${oc.deprecated:depth}": ["evaluate.lengths", "write the value"],
+    "evaluate.lengths=${depth}": ["evaluate.lengths=${depth}", "a list"],
+    "depth=${lr}": ["depth=${lr}", "a whole number"],
+    "depth=${depth}": ["depth=${depth}", "Recursive"],
+    "pos=randomized pos.maximum=99999999999999999999": ["pos.maximum", "to 1000000000"],
     "-m lr=interval(0,1)": ["lr=interval(0,1)", "lr=A,B"],
     "-m seed=range(0,1,0)": ["seed=range(0,1,0)", "seed=A,B"],
     "-m seed=range(0,0)": ["seed=range(0,0)", "no value"],
@@ -105,6 +115,46 @@ def test_a_corpus_too_small_for_the_long_windows_is_told_with_numbers(
     assert "512" in message
     assert "520" in message
     assert not (tmp_path / "outputs").exists()
+
+
+def config_of(*words: str) -> list[dict[str, Any]]:
+    composer = Composer()
+    with composer.session():
+        return [composer.one(job)[0] for job in composer.jobs(words, sweep=True)]
+
+
+@pytest.mark.parametrize(
+    "text", ["2024_10_01", "010", "1e3", "0x10", "true", "Off", "nan", "1_0", ".5", "a b", "größe"]
+)
+def test_a_text_key_keeps_what_was_typed(text: str) -> None:
+    two = config_of("corpus=text", f"study={text},x", f"corpus.files=[{text},{text}]")
+    assert [config["study"] for config in two] == [text, "x"]
+    assert two[0]["corpus"]["files"] == [text, text]
+    (hub,) = config_of("corpus=hub", f"corpus.subset={text}", "corpus.revision=null")
+    assert (hub["corpus"]["subset"], hub["corpus"]["revision"]) == (text, None)
+
+
+def test_hydra_is_given_words_that_it_reads_as_we_do() -> None:
+    words = ["study=2024_10_01,on", "lr=1e-3", "pos=glob(kerple*)", "pos.base=1_0"]
+    assert Composer().spelled(words) == (
+        "study='2024_10_01',on",
+        "lr=1e-3",
+        "pos=kerple_log,kerple_power",
+        "pos.base=1_0",
+    )
+
+
+def test_a_reference_has_the_type_of_what_it_stands_for() -> None:
+    (config,) = config_of("lr=${depth}", "pos.base=${width}", "evaluate.lengths=[${depth},0.5]")
+    assert (config["lr"], config["pos"]["base"]) == (4.0, 64)
+    assert type(config["lr"]) is float
+    assert config["evaluate"]["lengths"] == [4.0, 0.5]
+
+
+@pytest.mark.parametrize("study", ["x" * 256, "a\u202eb", "a\nb", "..", "a\\b"])
+def test_a_study_is_a_name_that_a_folder_can_have_and_a_person_read(study: str) -> None:
+    with pytest.raises(UserError, match="must be a folder name"):
+        config_of(f'study="{study}"')
 
 
 def names(*overrides: str) -> tuple[str, str]:
