@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ablate.errors import UserError
-from ablate.record import study_note
+from ablate.record import look_note, study_note
 from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.options import SUFFIXES, parse
 from ablate.report.runs.collect import Run, collect
@@ -69,6 +69,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("--selection-seeds: needs --choose KEY, which is chosen on these seeds")
     runs = collect(options.paths, options.outputs)
     table = _table(runs, options)
+    plans, faulty = look_note.read_all(run.directory.parent for run in runs)
     analysis = analyse(
         shown(table),
         by=options.by,
@@ -78,6 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         choose_key=options.choose,
         selection_seeds=options.selection_seeds,
         within=options.within,
+        plans=plans,
     )
     if analysis.choices:  # the table too is of the runs that nothing was chosen on
         reported = {name for arm in analysis.arms for name in arm.runs}
@@ -108,6 +110,8 @@ def main(arguments: Sequence[str]) -> int:
     else:
         _save(report, format_name, options.output)
     listed_there = options.output is None and format_name in ("table", "markdown")
+    for problem in faulty:
+        print(f"ablate report: {problem}; its looks are not heeded", file=sys.stderr)
     if table.left_out and not listed_there:
         count = len(table.left_out)
         listed = ", ".join(name for name, _ in outside(table)[:3]) + (", ..." if count > 3 else "")

@@ -21,8 +21,9 @@ from ablate.report.inference.compared import compared
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.failure_facts import StudyFailures
 from ablate.report.inference.findings import ArmFinding, findings
-from ablate.report.inference.ledger import Flag, LedgerRow, flags, ledger, repeats
+from ablate.report.inference.ledger import Flag, LedgerRow, SeedsDiffer, flags, ledger, repeats
 from ablate.report.inference.length_facts import LengthFact, length_facts
+from ablate.report.inference.looked import Plans, baselines_of, counted, looked, with_looks
 from ablate.report.inference.outcomes import outcomes
 from ablate.report.inference.sensitivity import Sensitivity, sensitivities
 from ablate.report.inference.story import Point, points
@@ -84,6 +85,7 @@ def analyse(
     choose_key: str | None = None,
     selection_seeds: Sequence[str] = (),
     within: str | None = None,
+    plans: Plans | None = None,
 ) -> Analysis:
     """Analyse the runs that have a record; damaged ones are left to the table.
 
@@ -91,10 +93,14 @@ def analyse(
     not differ makes none); `baseline` is a text such as "pos=rope,norm=pre", and so is `within`,
     levels within which it is asked what the other factors do. With `choose_key` (say "lr") its best
     value is chosen for each arm on the `selection_seeds`, and the rest is told of the other seeds
-    alone. Raises UserError for a metric, key, seed, level or baseline that is not there.
+    alone. Of a study with one of the `plans`, each arm is judged at the planned look at which it
+    stopped, and other seeds do not count. Raises UserError for a metric, key, seed, level or
+    baseline that is not there.
     """
     column = judged_column(metric)
-    everything = kept = outcomes(runs, column)
+    plans = plans or {}
+    every_outcome = with_looks(outcomes(runs, column), plans)
+    everything = kept = counted(every_outcome)
     factors = every_factor = list(everything[0].levels) if everything else []
     choices: list[ChosenValue] = []
     if choose_key is not None and everything:
@@ -102,9 +108,10 @@ def analyse(
         factors = [factor for factor in factors if factor != choose_key]
     keys = [key for key in by if key in factors] or factors
     groups = grouped(kept, keys)
-    base, reason = choose_baseline(groups, _conditions("--baseline", baseline))
+    planned = baselines_of(plans)
+    base, reason = choose_baseline(groups, _conditions("--baseline", baseline), planned)
     judge = Judge(margin, column.better == "higher", column.unit)
-    families = baselines(groups, base, keys) if base else []
+    families = baselines(groups, base, keys, planned) if base else []
     arm_pairs = [
         pair for own, family in families for pair in against_baseline(family, own, keys, factors)
     ]
@@ -121,10 +128,17 @@ def analyse(
     sensitive = sensitivities(everything, every_factor)
     arms = [group.arm for group in groups]
     unequal = [
-        *(f for _, own in families for f in flags(ledger(own, factors, choices), factors)),
+        *(
+            flag
+            for _, own in families
+            for flag in flags(ledger(own, factors, choices), factors)
+            if not (plans and isinstance(flag, SeedsDiffer))  # as it was planned
+        ),
         *repeats(groups),
     ]
+    labels = {g.outcomes[0].run.arm: g.arm.label for g in grouped(kept, factors)} if plans else {}
     cautions = [
+        *looked(plans, every_outcome, labels, comparisons.arms, (metric, margin)),
         *caveats.of_differences(leading, sensitive),
         *(flag for flag in unequal if flag.unfair),
         *caveats.of_arms(arms, choices, comparisons.mixed, column.key),

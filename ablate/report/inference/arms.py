@@ -1,14 +1,21 @@
 """The arms of a study under one metric, and the baseline that the others are compared with."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ablate.config.catalogue import Catalogue
 from ablate.errors import UserError
 from ablate.judge.intervals import Interval, over_seeds
-from ablate.report.inference.outcomes import ABSENT, Outcome, cells, others
+from ablate.report.inference.outcomes import (
+    ABSENT,
+    Outcome,
+    at_look,
+    cells,
+    earliest,
+    others,
+)
 from ablate.report.inference.pairs import Pair
 from ablate.report.runs.settings import matches, text
 from ablate.report.runs.tables import distinct, order
@@ -101,14 +108,16 @@ def _arm(group: Sequence[Outcome], keys: Sequence[str]) -> Arm:
 
 
 def choose_baseline(
-    groups: Sequence[Group], wanted: dict[str, list[str]]
+    groups: Sequence[Group], wanted: dict[str, list[str]], planned: Collection[str] = ()
 ) -> tuple[Group | None, BaselineReason]:
     """Return the baseline and why it is; `wanted` are values by key, as after `--baseline`.
 
-    Among several that fit it is the one with a finished run that is nearest to the defaults of
-    configs/run.yaml, then the one with the most runs. Raises UserError if none fits.
+    Among several that fit it is one of the `planned` arms, those of a plan of looks. Else it is the
+    one with a finished run that is nearest to the defaults of configs/run.yaml, then the one with
+    the most runs. Raises UserError if none fits.
     """
     fitting = [group for group in groups if _fits(group, wanted)]
+    fitting = (not wanted and _of_plan(fitting, planned)) or fitting
     if not fitting:
         if not groups:
             return None, BaselineReason(False, 0, False)
@@ -135,6 +144,10 @@ def _nearest(groups: Sequence[Group], finished_first: bool = True) -> Group:
     return min(groups, key=distance)
 
 
+def _of_plan(groups: Sequence[Group], planned: Collection[str]) -> list[Group]:
+    return [group for group in groups if any(o.run.arm in planned for o in group.outcomes)]
+
+
 def _fits(group: Group, wanted: dict[str, list[str]]) -> bool:
     first = group.outcomes[0].settings
     return all(key in first and matches(first[key], values) for key, values in wanted.items())
@@ -150,11 +163,11 @@ def is_scale(key: str) -> bool:
 
 
 def baselines(
-    groups: Sequence[Group], base: Group, keys: Sequence[str]
+    groups: Sequence[Group], base: Group, keys: Sequence[str], planned: Collection[str] = ()
 ) -> list[tuple[Group, list[Group]]]:
     """Return the groups that can be compared, with their baseline: `base` among its own.
 
-    Of another task or text it is the arm nearest to the defaults there.
+    Of another task or text it is that of the plan, else the arm nearest to the defaults there.
     """
     scales = [key for key in keys if is_scale(key)]
     alike: dict[tuple[str, ...], list[Group]] = {}
@@ -162,7 +175,12 @@ def baselines(
         levels = group.outcomes[0].levels
         alike.setdefault(tuple(levels[key] for key in scales), []).append(group)
     return [
-        (base if any(group is base for group in members) else _nearest(members), members)
+        (
+            base
+            if any(group is base for group in members)
+            else _nearest(_of_plan(members, planned) or members),
+            members,
+        )
         for members in alike.values()
     ]
 
@@ -170,9 +188,12 @@ def baselines(
 def against_baseline(
     groups: Sequence[Group], baseline: Group, keys: Sequence[str], factors: Sequence[str]
 ) -> list[Pair]:
-    """Pair every other group with the baseline, within each cell of the factors not in `keys`."""
+    """Pair every other group with the baseline, within each cell of the factors not in `keys`.
+
+    Both sides have the seeds of the planned look that either was judged at first.
+    """
     rest = others(factors, keys) if keys else []
-    base = cells(baseline.outcomes, rest)
+    looks = [earliest((*group.outcomes, *baseline.outcomes)) for group in groups]
     return [
         Pair(
             kind="arm",
@@ -182,9 +203,13 @@ def against_baseline(
             name=group.arm.label,
             against=baseline.arm.label,
             signs=(1, -1),
-            sides=(cells(group.outcomes, rest), base),
+            sides=(
+                cells(at_look(group.outcomes, look), rest),
+                cells(at_look(baseline.outcomes, look), rest),
+            ),
             cell_keys=tuple(rest),
+            look=look,
         )
-        for group in groups
+        for group, look in zip(groups, looks, strict=True)
         if group is not baseline
     ]

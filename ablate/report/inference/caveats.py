@@ -9,6 +9,7 @@ from ablate.report.inference.arms import Arm, Group, is_scale
 from ablate.report.inference.choosing import ChosenValue
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.identical import same_arms
+from ablate.report.inference.looked import LookFact
 from ablate.report.inference.sensitivity import Sensitivity
 
 
@@ -116,7 +117,7 @@ class NoResult:
 Caveat = (
     FewSeeds | RateCosts | ScalesApart | LowestOfSeveral | NeverAlone | ChosenOn | ChosenAmong
     | ChosenAtEnd | NoneToChoose | EqualRates | NotMeasured | UndefinedFor
-    | ArmsAlike | NoResult
+    | ArmsAlike | NoResult | LookFact
 )  # fmt: skip
 
 

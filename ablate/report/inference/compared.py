@@ -9,7 +9,7 @@ from ablate.report.inference.contrasts import Contrast, contrast, divergences
 from ablate.report.inference.effects import reference_levels
 from ablate.report.inference.failure_facts import StudyFailures
 from ablate.report.inference.families import least_p
-from ablate.report.inference.outcomes import Outcome
+from ablate.report.inference.outcomes import Outcome, at_look, earliest
 from ablate.report.inference.pairs import Conditions, Pair
 from ablate.report.inference.simple_effects import Effect, Effects, effects, judged, measured
 from ablate.report.inference.verdicts import Judge
@@ -55,19 +55,26 @@ def compared(
     """Compare arms and levels; where groups were asked for they lead (`by_groups`).
 
     What leads is a family of its own; the rest shows nothing where that shows nothing at all, so
-    that a page with both is wrong no more often. Raises UserError for `within` that no run has.
+    that a page with both is wrong no more often. Where arms stopped at planned looks they lead, and
+    the rest is of the seeds that all of them have. Raises UserError for `within` that no run has.
     """
+    failed = any(map(_failed, outcomes))
+    look = earliest(outcomes)
+    by_groups = by_groups or look is not None
+    arms = judged(
+        [measured(pair, (), judge.margin) for pair in arm_pairs],
+        shares=[_beside_failures(at_look(outcomes, pair.look)) for pair in arm_pairs],
+    )
+    outcomes = at_look(outcomes, look)
+    share = _beside_failures(outcomes)
     reference = reference_levels(outcomes, factors, base)
-    failed = any(outcome.stuck or outcome.state == "diverged" for outcome in outcomes)
-    share = BESIDE_FAILURES if failed else 1.0
-    arms = judged([measured(pair, (), judge.margin) for pair in arm_pairs], share=share)
     first = least_p([arm.told for arm in arms if arm.told]) if by_groups else 0.0
     every = effects(outcomes, factors, reference, judge.margin, at_least=first, share=share)
     mixed = _mixed(every.main)
     alone = {effect.pair.factors for effect in every.main} - {(factor,) for factor in mixed}
     arms_lead = by_groups or len(alone) < 2
     if not arms_lead:
-        arms = judged(arms, every.least_p, share)
+        arms = judged(arms, every.least_p, [share] * len(arms))
     failures = _failures(outcomes, factors, arm_pairs, every) if failed else []
     asked = _asked(outcomes, factors, reference, judge, within)
     diverging = divergences(failures)
@@ -85,6 +92,15 @@ def compared(
         mixed=mixed,
         arms_lead=arms_lead,
     )
+
+
+def _failed(outcome: Outcome) -> bool:
+    return outcome.stuck or outcome.state == "diverged"
+
+
+def _beside_failures(outcomes: Sequence[Outcome]) -> float:
+    """The share of the level that differences have among these runs."""
+    return BESIDE_FAILURES if any(map(_failed, outcomes)) else 1.0
 
 
 def _mixed(main: Sequence[Effect]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ablate.judge.looks import PlannedLook
 from ablate.report.inference.failure_facts import (
     FailureTest,
     PairFailures,
@@ -29,7 +30,8 @@ class Contrast:
     which `family` have a test, and `low` and `high` are the interval at the `level` that the
     verdict was reached at. `only_alone`: the plain interval excludes 0 and this one does not.
     The counts are those of `Matched`, by side; `divergence` is the test of those that diverged.
-    `to_decide` is how many seeds would settle what is undecided.
+    `to_decide` is how many seeds would settle what is undecided; not at a planned `look`, after
+    which a plan says what comes.
     """
 
     kind: Kind
@@ -62,6 +64,7 @@ class Contrast:
     of: int
     divergence: PairFailures | None
     undefined: bool
+    look: PlannedLook | None
 
 
 Divergences = dict[tuple[str, str], PairFailures]
@@ -97,7 +100,7 @@ def contrast(effect: Effect, judge: Judge, diverging: Divergences) -> Contrast:
     )
     name = verdict(evidence)
     level = told.level if told else None
-    is_open = BY_NAME[name].more_seeds
+    is_open = BY_NAME[name].more_seeds and pair.look is None
     return Contrast(
         kind=pair.kind,
         factors=pair.factors,
@@ -131,6 +134,7 @@ def contrast(effect: Effect, judge: Judge, diverging: Divergences) -> Contrast:
         of=match.of,
         divergence=divergence,
         undefined=match.undefined,
+        look=pair.look,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from ablate.report.inference.arms import Group, is_scale
-from ablate.report.inference.outcomes import ABSENT, Cells, Outcome, cells, others
+from ablate.report.inference.outcomes import ABSENT, Cells, Outcome, cells, earliest, others
 from ablate.report.inference.pairs import Pair
 from ablate.report.runs.tables import order
 
@@ -37,6 +37,7 @@ def main_effects(
     A task or a text has no effect: across them there is no common scale.
     """
     pairs = []
+    look = earliest(outcomes)
     for factor in factors if of is None else [of]:
         if is_scale(factor):
             continue
@@ -56,6 +57,7 @@ def main_effects(
                         signs=(1, -1),
                         sides=(by_level[level], by_level[base]),
                         cell_keys=tuple(rest),
+                        look=look,
                     )
                 )
     return pairs
@@ -69,6 +71,7 @@ def interactions(
     None with a task or a text: a change of a difference between them has no common scale.
     """
     pairs = []
+    look = earliest(outcomes)
     for one, two in combinations([factor for factor in factors if not is_scale(factor)], 2):
         if one.partition(".")[0] == two.partition(".")[0]:
             continue  # an option of a choice is defined within it
@@ -90,6 +93,7 @@ def interactions(
                     signs=(1, -1, -1, 1),
                     sides=tuple(split[corner] for corner in corners),
                     cell_keys=tuple(rest),
+                    look=look,
                 )
             )
     return pairs

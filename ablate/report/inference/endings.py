@@ -15,8 +15,11 @@ from ablate.report.inference.failure_facts import (
 )
 from ablate.report.inference.failures import failure_test, judged_failures
 from ablate.report.inference.pairs import Pair
+from ablate.report.inference.testing import LEVEL
 
 ENDINGS: tuple[Ending, ...] = ("stuck", "diverged")
+AT_LOOKS = 0.125
+"""Of the level of a planned look, what each ending has beside the differences."""
 
 
 def study_failures(
@@ -30,27 +33,30 @@ def study_failures(
     With five seeds a test of counts has no p below 0.008, so that more than six of them decide
     nothing together: an interaction is asked for only where both of its levels were shown to
     matter, which the cells that they name have mostly told already. Arms against the baseline show
-    nothing where neither arms nor levels do.
+    nothing where neither arms nor levels do; at planned looks it is they that lead.
     """
     every = []
     for ending in ENDINGS:
         arms = {one.arm.label: by_seed(one.outcomes, ending) for one in groups}
-        if not any(failed for runs in arms.values() for failed in runs.values()):
+        led = [pair for pair in against_baseline if pair.look]
+        contrasts = _judged(ending, led, 0.0, AT_LOOKS)
+        if not contrasts and not any(any(runs.values()) for runs in arms.values()):
             continue
-        least = gate(arms)
-        levels = _judged(ending, main, least)
+        least = _least(contrasts) if led else gate(arms)
+        levels = _judged(ending, main if not led or least <= LEVEL else [], least)
         shown = {_level(one, 0) for one in levels if one.test.shown}
         asked = [pair for pair in crossed if {_level(pair, 0), _level(pair, 1)} <= shown]
         arm_tests = failing_arms(arms, least)
         told = [one.p_holm for one in arm_tests] + [one.test.p_holm for one in levels]
         first = min((p for p in told if p is not None), default=least)
+        contrasts = contrasts if led else _judged(ending, against_baseline, first)
         every.append(
             StudyFailures(
                 ending=ending,
                 gate=least,
                 cells=tuple(_cells(groups, ending, arm_tests, levels)),
                 arms=tuple(arm_tests),
-                contrasts=tuple(_judged(ending, against_baseline, first)),
+                contrasts=tuple(contrasts),
                 levels=tuple(levels),
                 interactions=tuple(_judged(ending, asked, least)),
             )
@@ -87,10 +93,17 @@ def _failing_more(one: PairFailures) -> Iterator[frozenset[tuple[str, str]]]:
             yield frozenset((*zip(one.factors, side, strict=True), *cell))
 
 
-def _judged(ending: Ending, pairs: Sequence[Pair], at_least: float) -> list[PairFailures]:
+def _least(tests: Sequence[PairFailures]) -> float:
+    return min((one.test.p_holm for one in tests if one.test.p_holm is not None), default=1.0)
+
+
+def _judged(
+    ending: Ending, pairs: Sequence[Pair], at_least: float, share: float = 1.0
+) -> list[PairFailures]:
     tests = [(pair, failure_test([grid(side, ending) for side in pair.sides])) for pair in pairs]
     failed = [(pair, test) for pair, test in tests if test is not None]
-    judged = judged_failures([test for _, test in failed], at_least)
+    shares = [share * pair.share for pair, _ in failed]
+    judged = judged_failures([test for _, test in failed], at_least, shares)
     return [
         PairFailures(
             ending=ending,

@@ -103,22 +103,33 @@ def _count(cell: Key, sides: Sequence[FailureGrid], p: float) -> CellCount:
     return CellCount(cell, failed, of, change, p)
 
 
-def judged_failures(tests: Sequence[FailureTest], at_least: float = 0.0) -> list[FailureTest]:
+def judged_failures(
+    tests: Sequence[FailureTest], at_least: float = 0.0, shares: Sequence[float] = ()
+) -> list[FailureTest]:
     """Return the tests of one family with their verdicts: Holm over those that could be decided.
 
-    No corrected p is below `at_least` (see `failing_arms.gate`).
+    No corrected p is below `at_least` (see `failing_arms.gate`). `shares` are how much of the level
+    each may use up, 1 without them.
 
     Leaving out what could not is no choice by the outcome: how small a p can be depends on how many
     runs failed, not on which side they fell (Tarone 1990).
     """
-    open_ = [test.p if test.attainable <= LEVEL else None for test in tests]
+    shares = shares or [1.0] * len(tests)
+    levels = [LEVEL * share for share in shares]
+    open_ = [
+        min(1.0, test.p * LEVEL / level) if test.attainable <= level else None
+        for test, level in zip(tests, levels, strict=True)
+    ]
     family = sum(p is not None for p in open_)
-    return [_judged(test, p_holm, family) for test, p_holm in zip(tests, holm(open_), strict=True)]
+    return [
+        _judged(test, p_holm, family, level)
+        for test, p_holm, level in zip(tests, holm(open_), levels, strict=True)
+    ]
 
 
-def _judged(test: FailureTest, p_holm: float | None, family: int) -> FailureTest:
+def _judged(test: FailureTest, p_holm: float | None, family: int, level: float) -> FailureTest:
     if p_holm is None:
-        few = smallest_p(*test.seeds) > LEVEL
+        few = smallest_p(*test.seeds) > level
         return replace(test, family=family, verdict="too few seeds" if few else "too few failures")
     factor = p_holm / test.p
     decided = p_holm <= LEVEL

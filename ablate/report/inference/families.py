@@ -43,14 +43,14 @@ def least_p(family: Sequence[Corrected]) -> float:
 
 
 def corrected(
-    family: Sequence[Difference], at_least: float = 0.0, share: float = 1.0
+    family: Sequence[Difference], at_least: float = 0.0, shares: Sequence[float] = ()
 ) -> list[Corrected]:
     """Judge the differences of one family: main effects and interactions together, say.
 
     No corrected p of a difference is below `at_least`: that of a family which is told first, so
     that two families together claim nothing more often than the first does alone. Equivalence,
-    which claims no difference, needs no such gate. `share` is how much of the level is the
-    family's own, where the rest is for failures.
+    which claims no difference, needs no such gate. `shares` are how much of the
+    level each may use up: 1 without them, less where the rest is for failures or for other looks.
 
     >>> from ablate.report.inference.testing import difference
     >>> clear, weak = difference([0.4, 0.5, 0.6], 0.02), difference([0.1, 0.2, 0.15], 0.02)
@@ -65,7 +65,8 @@ def corrected(
         [one.p_equivalence for one in family],
     )
     tests = {"beyond": p_margin, "within": p_equal, "apart": p_zero}
-    tests = {size: [_divided(p, share) for p in values] for size, values in tests.items()}
+    shares = shares or [1.0] * len(family)
+    tests = {size: list(map(_divided, values, shares)) for size, values in tests.items()}
     adjusted = {size: holm(values) for size, values in tests.items()}
     for size in ("beyond", "apart"):
         adjusted[size] = [None if p is None else max(p, at_least) for p in adjusted[size]]
@@ -74,7 +75,7 @@ def corrected(
     for place, one in enumerate(family):
         size = _size(one, {name: values[place] for name, values in adjusted.items()})
         level = levels["apart" if size == "open" else size][place] if size != "untested" else None
-        level = level and level * share
+        level = level and level * shares[place]
         low, high = at_level(one, level)
         judged.append(
             Corrected(

@@ -6,11 +6,12 @@ of a seed, and only then compared over seeds.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import fmean
 from typing import Any, Literal
 
+from ablate.judge.looks import PlannedLook
 from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import Column, Missing
 from ablate.report.runs.settings import Settings, differing, settings, text
@@ -24,7 +25,10 @@ ABSENT = "–"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run's settings as texts, its seed and what it came to."""
+    """A run's settings as texts, its seed and what it came to.
+
+    `look` is the planned look that its arm is judged at, None without a plan.
+    """
 
     run: Run
     settings: Settings
@@ -35,11 +39,25 @@ class Outcome:
     undefined: bool
     trace: Trace | None = None
     """None of a run that was not trained to its end."""
+    look: PlannedLook | None = None
 
     @property
     def stuck(self) -> bool:
         """Whether the run learned no more than frequencies."""
         return self.run.label == "stuck"
+
+
+def earliest(outcomes: Iterable[Outcome]) -> PlannedLook | None:
+    """Return the look with the fewest seeds that any of the arms is judged at."""
+    looks = (outcome.look for outcome in outcomes if outcome.look is not None)
+    return min(looks, key=lambda look: len(look.seeds), default=None)
+
+
+def at_look(outcomes: Iterable[Outcome], look: PlannedLook | None) -> list[Outcome]:
+    """Return the outcomes that count at a look: those of its seeds, judged at it."""
+    if look is None:
+        return list(outcomes)
+    return [replace(one, look=look) for one in outcomes if one.seed in look.seeds]
 
 
 Cells = dict[Key, dict[Any, list[Outcome]]]

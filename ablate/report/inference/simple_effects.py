@@ -69,7 +69,9 @@ def effects(
     left = [key for key in factors if key not in dict(within)]
     main = [measured(pair, within, margin) for pair in main_effects(held, left, reference)]
     crossed = [measured(pair, within, margin) for pair in interactions(held, left, reference)]
-    main_told, crossed_told = _split(judged([*main, *crossed], at_least, share), len(main))
+    every = [*main, *crossed]
+    shares = [share] * len(every)
+    main_told, crossed_told = _split(judged(every, at_least, shares), len(main))
     shown = [one for one in crossed_told if _interact(one)]
     depends = dependences([one.pair for one in shown])
     if not depends:
@@ -89,7 +91,8 @@ def effects(
     others = [
         one for one in (*main, *crossed_told) if not one.depends and one.pair.name not in names
     ]
-    others, simple = _split(judged([*others, *simple], at_least, share), len(others))
+    every = [*others, *simple]
+    others, simple = _split(judged(every, at_least, [share] * len(every)), len(others))
     told = {one.pair.name: one for one in (*shown, *others)}
     return Effects(
         main=tuple(told.get(one.pair.name, one) for one in main),
@@ -107,9 +110,16 @@ def _split(family: list[Effect], place: int) -> tuple[list[Effect], list[Effect]
     return family[:place], family[place:]
 
 
-def judged(family: Sequence[Effect], at_least: float = 0.0, share: float = 1.0) -> list[Effect]:
-    """Return the effects with their verdicts as one family."""
-    verdicts = corrected([one.difference for one in family], at_least, share)
+def judged(
+    family: Sequence[Effect], at_least: float = 0.0, shares: Sequence[float] = ()
+) -> list[Effect]:
+    """Return the effects with their verdicts as one family.
+
+    Each may use up its share of the level, or of what its planned look has of it.
+    """
+    shares = shares or [1.0] * len(family)
+    shares = [share * one.pair.share for share, one in zip(shares, family, strict=True)]
+    verdicts = corrected([one.difference for one in family], at_least, shares)
     return [replace(one, told=verdict) for one, verdict in zip(family, verdicts, strict=True)]
 
 

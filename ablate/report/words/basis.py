@@ -14,6 +14,8 @@ def basis(contrast: Contrast) -> str:
     words = f"{count_of(seeds, 'seed')} paired"
     if seeds == 2:
         words += ", which are few"
+    if contrast.look:
+        words += f", at look {contrast.look.number} of {contrast.look.of}"
     if contrast.every > 1:
         share = "" if contrast.cells == contrast.every else f"{contrast.cells} of "
         words += f", over {share}{count_of(contrast.every, 'combination')} of the other settings"
@@ -36,6 +38,13 @@ def holm_text(contrast: Contrast) -> str:
 
 def outlook(contrast: Contrast, which: str = "it") -> str:
     """Say how many seeds would decide what is undecided, and how to add them."""
+    if contrast.look:
+        ahead = contrast.look.next_at
+        return (
+            f"; the next planned look is at {ahead} seeds"
+            if ahead
+            else "; still open after the last planned look"
+        )
     answer = contrast.to_decide
     match answer.word if answer else "unknown":
         case "decides":

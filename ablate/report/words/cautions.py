@@ -29,6 +29,7 @@ from ablate.report.inference.ledger import (
 from ablate.report.inference.ledger_fields import BY_FIELD, LedgerField
 from ablate.report.runs.settings import text
 from ablate.report.words.cells import NONE
+from ablate.report.words.look_text import decided_otherwise, outside_the_plan, planned_looks
 from ablate.report.words.numbers import amount, count_of, first_of, some
 
 
@@ -36,6 +37,11 @@ from ablate.report.words.numbers import amount, count_of, first_of, some
 def caution(fact: object) -> str:
     """Return what a caveat or a flag of the ledger says."""
     raise TypeError(f"no words for {type(fact).__name__}")
+
+
+caution.register(planned_looks)
+caution.register(outside_the_plan)
+caution.register(decided_otherwise)
 
 
 @caution.register

@@ -77,11 +77,13 @@ def direction(analysis: Analysis) -> str:
 
 def terms(analysis: Analysis) -> str:
     """Say what the verdicts rest on."""
+    at_looks = any(one.look for one in analysis.contrasts)
+    looks = " over all planned looks" if at_looks else ""
     return clean(
         f"{analysis.metric}, {direction(analysis)}, against {analysis.baseline}"
         f" ({baseline_reason(analysis)}); differences are paired by seed; verdicts need more than"
-        f" {analysis.margin:g} {analysis.unit} and hold at 5 % within each family (Holm), as strict"
-        f" as the intervals beside them: {'; '.join(families(analysis))}"
+        f" {analysis.margin:g} {analysis.unit} and hold at 5 % within each family (Holm){looks},"
+        f" as strict as the intervals beside them: {'; '.join(families(analysis))}"
     )
 
 

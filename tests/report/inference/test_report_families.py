@@ -157,7 +157,7 @@ def test_behind_a_family_that_shows_nothing_nothing_is_shown() -> None:
 
 def test_a_share_of_the_level_is_a_stricter_verdict_and_a_wider_interval() -> None:
     weak = difference([0.1, 0.2, 0.15], MARGIN)  # beyond the margin at p = 0.048
-    (whole,), (part,) = corrected([weak]), corrected([weak], share=0.75)
+    (whole,), (part,) = corrected([weak]), corrected([weak], shares=[0.75])
     assert (whole.size, part.size) == ("beyond", "apart")
     assert part.level == pytest.approx(0.75 * 0.05)
     assert (part.low or 0.0) < (whole.low or 0.0)
