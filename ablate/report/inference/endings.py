@@ -48,7 +48,7 @@ def study_failures(
         asked = [pair for pair in crossed if {_level(pair, 0), _level(pair, 1)} <= shown]
         arm_tests = failing_arms(arms, least)
         told = [one.p_holm for one in arm_tests] + [one.test.p_holm for one in levels]
-        first = min((p for p in told if p is not None), default=least)
+        first = min((p for p in told if p is not None), default=1.0)
         contrasts = contrasts if led else _judged(ending, against_baseline, first)
         every.append(
             StudyFailures(

@@ -122,16 +122,19 @@ def judged_failures(
     ]
     family = sum(p is not None for p in open_)
     return [
-        _judged(test, p_holm, family, level)
+        _judged(test, p_holm, family, level, at_least)
         for test, p_holm, level in zip(tests, holm(open_), levels, strict=True)
     ]
 
 
-def _judged(test: FailureTest, p_holm: float | None, family: int, level: float) -> FailureTest:
+def _judged(
+    test: FailureTest, p_holm: float | None, family: int, level: float, at_least: float
+) -> FailureTest:
     if p_holm is None:
         few = smallest_p(*test.seeds) > level
         return replace(test, family=family, verdict="too few seeds" if few else "too few failures")
     factor = p_holm / test.p
+    p_holm = max(p_holm, at_least)
     decided = p_holm <= LEVEL
     cells = tuple(replace(one, named=decided and one.p * factor <= LEVEL) for one in test.cells)
     changes = [one.change for one in cells if one.named] or [test.change]

@@ -82,7 +82,7 @@ FAST = (
 
 
 def test_nothing_matters_in_at_most_one_null_study_of_twenty() -> None:
-    """Of 100 to 250 each: 0.02 to 0.08 by shape, 0.05 of all fifteen."""
+    """Five shapes; the others take longer (below)."""
     false_claims = sum(wrong(SHAPES[name], 30, 5 + place) for place, name in enumerate(FAST))
     assert false_claims <= most(30 * len(FAST))
 

@@ -127,6 +127,36 @@ def test_no_p_of_a_study_is_below_its_gate() -> None:
     assert all((one.test.p_holm or 1.0) >= stuck.gate for one in stuck.levels)
 
 
+def test_levels_and_interactions_show_nothing_behind_a_closed_gate() -> None:
+    """One run of each seed fails with post, each time in another cell: clear by level alone."""
+    two = {"norm": ["pre", "post"], "depth": list(range(1, 6))}
+    runs = [
+        replace(run, label="stuck")
+        if run.record.choices["norm"] == "post" and run.record.depth == 1 + (run.record.seed or 0)
+        else run
+        for run in study(lambda arm: False, 5, two)
+    ]
+    (stuck,) = asked(runs, {"norm": ["pre"], "depth": ["1"]})
+    post = next(one for one in stuck.levels if one.name == "norm=post")
+    assert post.test.p < 0.01
+    assert stuck.gate > 0.05
+    assert post.test.p_holm == stuck.gate
+    assert not any(one.test.shown for one in (*stuck.levels, *stuck.interactions))
+
+
+def test_an_arm_against_the_baseline_shows_nothing_that_no_arm_or_level_does() -> None:
+    """Four seeds of two arms: against all others no arm can be tested, so levels have to tell."""
+    runs = study(lambda arm: arm["depth"] == 2, 4, {"depth": [1, 2]})
+    found = outcomes(runs, BY_KEY["val_loss"])
+    groups = grouped(found, ["depth"])
+    pairs = main_effects(found, ["depth"], {"depth": "1"})
+    (shown,) = study_failures(groups, pairs, pairs, [])
+    (alone,) = study_failures(groups, pairs, [], [])
+    assert [one.test.shown for one in shown.contrasts] == [True]
+    assert [one.p_holm for one in alone.arms] == [None, None]
+    assert [one.test.shown for one in alone.contrasts] == [False]
+
+
 def test_the_gate_knows_that_seeds_differ_in_luck() -> None:
     """All arms fail in two seeds, the first alone in the three others."""
     arms = {str(arm): {seed: arm == 0 or seed < 2 for seed in range(5)} for arm in range(10)}
