@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from ablate.config.loaders import ValueLoader
 from ablate.errors import UserError
 
 COMPONENTS = (
@@ -65,9 +66,9 @@ def read_choice(group: str, path: Path) -> Choice:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        content = yaml.safe_load(text) or {}
+        content = yaml.load(text, ValueLoader) or {}
     except (ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+        raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise UserError(f"{path}: must hold KEY: VALUE lines, one of them _target_: module.Class")
     lines = re.findall(r"^# ?(.*)$", text, flags=re.MULTILINE)
@@ -132,7 +133,7 @@ class Catalogue:
     @cached_property
     def _run(self) -> dict[str, Any]:
         text = (config_folder() / "run.yaml").read_text(encoding="utf-8")
-        content: dict[str, Any] = yaml.safe_load(text)
+        content: dict[str, Any] = yaml.load(text, ValueLoader)
         return content
 
 

@@ -1,5 +1,6 @@
 """From a command line to checked, composed configs, with errors in words before anything runs."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from ablate.config.catalogue import Catalogue, config_folder
 from ablate.config.identity import Identity, identify, named
 from ablate.config.interpolations import check_references, has_references
 from ablate.config.mistakes import Mistakes
-from ablate.config.overrides import Overrides
+from ablate.config.overrides import MOST_RUNS, Overrides
 from ablate.config.schema import RunConfig, check_ranges, plain, resolved, typed, unresolved
 from ablate.errors import UserError
 
@@ -98,6 +99,9 @@ class Composer:
             raise UserError(
                 f"{swept[0].input_line}: several values are a sweep; add -m to run them all"
             )
+        sizes = [sum(1 for _ in override.sweep_iterator()) for override in swept]
+        if (count := math.prod(sizes)) > MOST_RUNS:
+            raise UserError(f"{count:,} runs: at most {MOST_RUNS:,} in one command")
         return [job for batch in BasicSweeper.split_arguments(parsed, None) for job in batch]
 
     def spelled(self, overrides: Sequence[str]) -> tuple[str, ...]:

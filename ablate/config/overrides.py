@@ -1,5 +1,7 @@
 """The words of a command line as Hydra reads them, checked against what there is."""
 
+from itertools import islice
+
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
@@ -11,6 +13,8 @@ from ablate.config.values import as_text
 from ablate.errors import UserError
 
 VERBS = ("run", "check", "report", "diff", "list", "board", "evaluate", "sample")
+MOST_RUNS = 100_000
+"""What one command may ask for; planning so many takes minutes."""
 OWN_CHOICE = " A choice of your own needs --config-dir DIR, with DIR/{group}/{name}.yaml in it."
 
 
@@ -19,7 +23,7 @@ def check_sweep(override: Override) -> None:
     if not override.is_sweep_override():
         return
     try:
-        count = sum(1 for _ in override.sweep_iterator())
+        count = sum(1 for _ in islice(override.sweep_iterator(), MOST_RUNS + 1))
     except (HydraException, ValueError) as error:
         key = override.key_or_group
         raise UserError(
@@ -27,6 +31,8 @@ def check_sweep(override: Override) -> None:
         ) from error
     if count == 0:
         raise UserError(f"{override.input_line}: no value lies in this range")
+    if count > MOST_RUNS:
+        raise UserError(f"{override.input_line}: more than {MOST_RUNS:,} values, one for each run")
 
 
 class Overrides:
@@ -131,3 +137,4 @@ class Overrides:
                     f"{group}={name}: no such choice; choices are {', '.join(names)}."
                     f"{nearest(name, names) or OWN_CHOICE.format(group=group, name=name or 'NAME')}"
                 )
+            self._catalogue.choice(group, name)  # raises for a file that reads in two ways

@@ -88,6 +88,19 @@ def read(text: str) -> Any:
         raise UserError(f"{text}: cannot be read as a value") from error
 
 
+def plain_value(text: str) -> Any:
+    """What the command line makes of one bare word.
+
+    >>> plain_value("1_0"), plain_value("1e3"), plain_value("010"), plain_value("on")
+    (10, 1000.0, '010', 'on')
+    """
+    if not _is_plain(text):
+        return text
+    if text.lower() in WORDS:
+        return {"null": None, "true": True, "false": False}[text.lower()]
+    return int(text) if re.fullmatch(rf"[+-]?{DIGITS}", text, re.ASCII) else float(text)
+
+
 def as_text(text: str) -> str:
     """A value, or several, in quotes where Hydra would not read the text that it is.
 

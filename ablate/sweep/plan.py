@@ -11,6 +11,9 @@ from ablate.run.planned import PlannedRun
 from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
 
+MANY = 500
+"""Runs whose plan takes seconds, so that it is told."""
+
 
 @dataclass(frozen=True)
 class Product:
@@ -36,6 +39,8 @@ def compose_all(
 ) -> list[PlannedRun]:
     """Compose and check runs; equal ones appear once."""
     plan: dict[Path, PlannedRun] = {}
+    if len(jobs) >= MANY:
+        say(f"planning {len(jobs):,} runs")
     with composer.session():
         for job in jobs:
             planned = PlannedRun.of(composer.whole(job, of_many=of_many))

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from omegaconf import BooleanNode, FloatNode, IntegerNode, ValidationError
+
 from ablate.config.compose import Composer
 from ablate.config.identity import Identity
 from ablate.config.schema import flatten
@@ -16,20 +18,25 @@ from ablate.errors import UserError
 class Rule:
     """Runs to leave out: those that have every one of some settings."""
 
-    when: Mapping[str, Sequence[Any]]
+    when: Mapping[str, Sequence[str]]
     because: str
 
     def __str__(self) -> str:
         """As in `depth=24 pos=rope,alibi`."""
-        return " ".join(f"{key}={','.join(map(brief, each))}" for key, each in self.when.items())
+        return " ".join(f"{key}={','.join(each)}" for key, each in self.when.items())
 
     def holds(self, config: Mapping[str, Any], identity: Identity) -> bool:
         """Whether a run is to be left out."""
-        settings = {**flatten(config), **identity.choices}
+        settings = settings_of(config, identity)
         return all(
             key in settings and any(same(settings[key], value) for value in values)
             for key, values in self.when.items()
         )
+
+
+def settings_of(config: Mapping[str, Any], identity: Identity) -> dict[str, Any]:
+    """What a rule can name of a run: its choices, keys and options."""
+    return {**flatten(config), **identity.choices}
 
 
 @dataclass(frozen=True)
@@ -89,15 +96,24 @@ def keyed(words: Sequence[str], place: str) -> dict[str, str]:
     return settings
 
 
-def same(value: Any, wanted: Any) -> bool:
-    """Whether a setting has the value that a study file names, as YAML or as it is typed.
+def same(value: Any, wanted: str) -> bool:
+    """Whether a setting has the value that the command line would make of a text.
 
-    >>> same(0.001, "1e-3"), same(True, True), same("post", "post"), same(None, 0)
-    (True, True, True, False)
+    >>> same(0.001, "1e-3"), same(True, "on"), same("on", "on"), same(10, "010"), same(None, "0")
+    (True, True, True, True, False)
     """
-    if isinstance(wanted, str) and value != wanted:
-        try:
-            wanted = read(wanted)
-        except UserError:
-            return False
-    return brief(wanted) in (value, brief(value))
+    try:
+        meant = read(wanted)
+    except UserError:
+        return False
+    if isinstance(value, str):
+        return value in (wanted, meant)
+    try:
+        typed = NODES[type(value)](meant) if type(value) in NODES else meant
+    except ValidationError:
+        return False
+    return bool(typed == value) or brief(meant) == brief(value)
+
+
+NODES: Mapping[type, Any] = {bool: BooleanNode, int: IntegerNode, float: FloatNode}
+"""What OmegaConf makes of a value for a key of a type."""

@@ -1,33 +1,21 @@
 """Reading a study file: what it may hold, and every mistake in it in a line."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ablate.config import values
 from ablate.config.catalogue import STUDIES, Catalogue, nearest
-from ablate.config.values import write
+from ablate.config.loaders import TextLoader
 from ablate.errors import UserError
 from ablate.sweep.arguments import SEEDS, as_range
 from ablate.sweep.study import Rule, Study, keyed
 
 KEYS = ("settings", "arms", "grid", "seeds", "skip")
 RULE = "{when: {KEY: VALUE}, because: WHY}"
-
-
-class KeysOnce(yaml.SafeLoader):
-    """Reads YAML, and refuses a key given twice, of which YAML keeps the last without a word."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping; raises yaml.YAMLError."""
-        seen: list[Any] = []
-        for key, _ in node.value:
-            if key.value in seen:
-                line = key.start_mark.line + 1
-                raise yaml.YAMLError(f"{key.value} is given twice, again in line {line}")
-            seen.append(key.value)
-        return super().construct_mapping(node, deep)
 
 
 def find(word: str, catalogue: Catalogue) -> Path:
@@ -50,7 +38,7 @@ def read(path: Path) -> Study:
     """Read a study file; raises UserError for whatever it cannot mean."""
     try:
         text = path.read_text(encoding="utf-8")
-        content = yaml.load(text, KeysOnce)
+        content = yaml.load(text, TextLoader)
     except (ValueError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or content.get("arms", content.get("grid")) is None:
@@ -68,7 +56,7 @@ def read(path: Path) -> Study:
         path,
         question=comment[1].split(" | ")[0] if comment else "",
         settings=settings_of(content.get("settings") or "", path),
-        arms=[keyed(row.split(), f"{path}: arms: {row}") for row in rows],
+        arms=[keyed(words_of(row, path), f"{path}: arms: {row}") for row in rows],
         grid=grid_of(content.get("grid") or {}, path),
         seeds=seeds_of(content["seeds"], path) if "seeds" in content else None,
         rules=rules_of(content.get("skip") or [], path),
@@ -81,19 +69,19 @@ def grid_of(content: Any, path: Path) -> dict[str, str]:
         v and isinstance(v, list) for v in content.values()
     ):
         raise UserError(f"{path}: grid: must be lines of KEY: [A, B]")
-    return {str(key): ",".join(map(typed, values)) for key, values in content.items()}
+    return {str(key): ",".join(map(typed, each)) for key, each in content.items()}
 
 
 def seeds_of(content: Any, path: Path) -> str:
     """Seeds as an override takes them.
 
-    >>> seeds_of("0..4", Path()), seeds_of([3, 5], Path()), seeds_of(7, Path())
+    >>> seeds_of("0..4", Path()), seeds_of(["3", "5"], Path()), seeds_of("7", Path())
     ('range(0,5)', '3,5', '7')
     """
     if SEEDS.match(word := f"seed={content}"):
         return SEEDS.sub(as_range, word).removeprefix("seed=")
     seeds = content if isinstance(content, list) else [content]
-    if not seeds or not all(isinstance(s, int) and not isinstance(s, bool) for s in seeds):
+    if not seeds or not all(isinstance(s, str) and re.fullmatch(r"[\d_]+", s) for s in seeds):
         raise UserError(f"{path}: seeds={content}: must be a number, a list of them, or 0..4")
     return ",".join(map(str, seeds))
 
@@ -102,7 +90,15 @@ def settings_of(content: Any, path: Path) -> dict[str, str]:
     """The settings of all runs; raises UserError where they are no line of words."""
     if not isinstance(content, str):
         raise UserError(f"{path}: settings: must be a line such as depth=12 width=64")
-    return keyed(content.split(), f"{path}: settings")
+    return keyed(words_of(content, path), f"{path}: settings")
+
+
+def words_of(row: str, path: Path) -> list[str]:
+    """The words of a row as a shell would part them; raises UserError for an open quote."""
+    try:
+        return shlex.split(row)
+    except ValueError as error:
+        raise UserError(f"{path}: {row}: {error}") from error
 
 
 def rules_of(content: Any, path: Path) -> list[Rule]:
@@ -118,16 +114,24 @@ def rule_of(content: Any, path: Path) -> Rule:
     because = content.get("because") if isinstance(content, dict) else None
     if not isinstance(when, dict) or not when or not isinstance(because, str):
         raise UserError(f"{path}: skip: each rule must be {RULE}, with a text as WHY")
-    values = {str(k): v if isinstance(v, list) else [v] for k, v in when.items()}
-    return Rule(values, because)
+    wanted = {str(k): v if isinstance(v, list) else [v] for k, v in when.items()}
+    return Rule({key: list(map(typed, each)) for key, each in wanted.items()}, because)
 
 
 def typed(value: Any) -> str:
-    """A value of a study file as an override takes it; a text is one already.
+    """A value of a study file as an override takes it: a text as it is typed, if it can be.
 
-    >>> typed(None), typed(1234567.0), typed("3e-4"), typed([0.5, "c2p"])
-    ('null', '1234567.0', '3e-4', '[0.5,c2p]')
+    >>> typed("3e-4"), typed("a,b"), typed(["0.5", "c2p"]), typed({"a": "1"})
+    ('3e-4', "'a,b'", '[0.5,c2p]', '{a:1}')
     """
     if isinstance(value, list):
         return f"[{','.join(map(typed, value))}]"
-    return value if isinstance(value, str) else write(value)
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{key}:{typed(item)}' for key, item in value.items())}}}"
+    if "${" in value or re.fullmatch(r"\w+\(.*\)", value):
+        return str(value)
+    try:
+        values.read(value)
+    except UserError:
+        return values.write(value)
+    return str(value) or "''"

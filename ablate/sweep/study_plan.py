@@ -1,10 +1,10 @@
 """Which runs of a study are done, and which are left out for what reason."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ablate.config.catalogue import nearest
 from ablate.config.compose import Composer
-from ablate.config.schema import flatten
+from ablate.config.values import brief
 from ablate.errors import UserError
 from ablate.record import study_note
 from ablate.record.study_note import LeftOut
@@ -12,7 +12,7 @@ from ablate.run.planned import PlannedRun
 from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
 from ablate.sweep.plan import compose_all, named_runs, refused
-from ablate.sweep.study import Study
+from ablate.sweep.study import Study, keyed, same, settings_of
 from ablate.sweep.study_file import find, read
 
 Skipped = dict[str, list[PlannedRun]]
@@ -29,10 +29,12 @@ class StudyRuns:
     def plan(self) -> list[PlannedRun]:
         """Compose and check every run that no rule leaves out; equal runs appear once.
 
-        A rule that leaves out nothing is told: its value may be misspelt.
+        A rule that leaves out nothing is told: no run has all of its values.
         """
         jobs = self.study.jobs(self.composer, self.arguments.overrides)
-        kept, self.by_rule = divide(self.study, compose_all(jobs, self.composer))
+        kept, self.by_rule = divide(
+            self.study, compose_all(jobs, self.composer), keyed(self.arguments.overrides, "")
+        )
         for rule in self.study.rules:
             if rule.because not in self.by_rule:
                 say(f"{self.study.path}: skip: no run has {rule}")
@@ -65,22 +67,37 @@ class StudyRuns:
             study_note.write(folder, asked, names, reasons)
 
 
-def divide(study: Study, everything: Sequence[PlannedRun]) -> tuple[list[PlannedRun], Skipped]:
+def divide(
+    study: Study, everything: Sequence[PlannedRun], typed: Collection[str] = ()
+) -> tuple[list[PlannedRun], Skipped]:
     """The runs of a study, and those that its rules leave out.
 
-    Raises UserError where a rule names a key that no run has, or where nothing is left.
+    Raises UserError where a rule names a key that no run has, or a value of a key that is not
+    among those `typed` on the command line in place of the file's; and where nothing is left.
     """
-    known = {key for p in everything for key in (*flatten(p.config), *p.identity.choices)}
-    if unknown := [key for rule in study.rules for key in rule.when if key not in known]:
-        raise UserError(
-            f"{study.path}: skip: {unknown[0]}: no run has this key.{nearest(unknown[0], known)}"
-        )
+    settings = [settings_of(p.config, p.identity) for p in everything]
+    known = {key for row in settings for key in row}
+    for rule in study.rules:
+        for key, wanted in rule.when.items():
+            if key not in known:
+                raise UserError(
+                    f"{study.path}: skip: {key}: no run has this key.{nearest(key, known)}"
+                )
+            there = {brief(row[key]): row[key] for row in settings if key in row}
+            for text in wanted if key not in typed else ():
+                if not any(same(value, text) for value in there.values()):
+                    raise UserError(
+                        f"{study.path}: skip: {key}={text}: no run has this value; there is "
+                        f"{', '.join(list(there)[:12])}.{nearest(text, there)}"
+                    )
     kept: list[PlannedRun] = []
     skipped: Skipped = {}
     for planned in everything:
-        rule = next((r for r in study.rules if r.holds(planned.config, planned.identity)), None)
-        if rule:
-            skipped.setdefault(rule.because, []).append(planned)
+        because = next(
+            (r.because for r in study.rules if r.holds(planned.config, planned.identity)), None
+        )
+        if because is not None:
+            skipped.setdefault(because, []).append(planned)
         else:
             kept.append(planned)
     if not kept:

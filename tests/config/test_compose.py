@@ -57,6 +57,8 @@ MISTAKES = {
     "--resolve": ["--resolve", "--cfg job"],
     "-m pos=glob(zz*)": ["pos=glob(zz*)", "matches nothing", "rope"],
     "pos=glob(r*)": ["pos=randomized,rope", "add -m"],
+    "-m seed=0..2000000000": ["more than 100,000 values"],
+    "-m seed=0..999 lr=range(0.1,1,0.001)": ["900,000 runs", "at most 100,000"],
     "lr=${now:%Y}": ["lr=${now:%Y}", "write the value"],
     "seed=${oc.env:HOME}": ["seed=${oc.env:HOME}", "write the value"],
     "seed=${study}": ["seed=${study}", "write the value"],
@@ -155,6 +157,25 @@ def test_a_reference_has_the_type_of_what_it_stands_for() -> None:
 def test_a_study_is_a_name_that_a_folder_can_have_and_a_person_read(study: str) -> None:
     with pytest.raises(UserError, match="must be a folder name"):
         config_of(f'study="{study}"')
+
+
+AMBIGUOUS = ["base: 010", "layout: on", "base: ~", "base: 1:30", "base: .inf", "base: inf"]
+
+
+@pytest.mark.parametrize("option", AMBIGUOUS)
+def test_a_file_that_yaml_reads_otherwise_than_the_command_line_is_refused(
+    option: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pos").mkdir()
+    target = "_target_: ablate.model.position.rotary.Rope"
+    mine = tmp_path / "pos" / "mine.yaml"
+    mine.write_text(f"# mine\n{target}\n{option}\n")
+    with pytest.raises(UserError, match=r"mine\.yaml: cannot be read: .* in line 3: YAML makes"):
+        Composer([tmp_path]).jobs(["pos=mine"], sweep=False)
+    mine.write_text(f"# mine\n{target}\nbase: 1e4\nlayout: half_split\n")
+    composer = Composer([tmp_path])
+    with composer.session():
+        assert composer.one(["pos=mine"])[1].name.startswith("pos=mine,norm=pre,depth=4,seed=0-")
 
 
 def names(*overrides: str) -> tuple[str, str]:

@@ -98,7 +98,7 @@ def test_a_rule_tells_numbers_apart_by_every_digit(write: Write) -> None:
 def test_rules_leave_out_what_they_name(write: Write) -> None:
     path = write(
         "grid: {norm: [pre, post], lr: [1e-3, 3e-3], depth: [2, 3]}\n"
-        "skip:\n- {when: {norm: post, lr: 0.003, depth: [3, 4]}, because: it never learns}\n"
+        "skip:\n- {when: {norm: post, lr: 0.003, depth: [3]}, because: it never learns}\n"
     )
     runs = StudyRuns(separate(["--study", path]), Composer())
     assert len(runs.plan()) == 7
@@ -112,9 +112,39 @@ def test_rules_leave_out_what_they_name(write: Write) -> None:
 def test_a_rule_that_leaves_out_nothing_is_told(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write("grid: {norm: [pre]}\nskip: [{when: {norm: pots, depth: [3, 4]}, because: x}]")
-    assert len(StudyRuns(separate(["--study", path]), Composer()).plan()) == 1
-    assert capsys.readouterr().err == f"{path}: skip: no run has norm=pots depth=3,4\n"
+    path = write(
+        "grid: {depth: [3, 4]}\narms: [norm=pre tied=true, norm=post]\n"
+        "skip: [{when: {norm: post, tied: on, depth: [3, 4]}, because: x}]"
+    )
+    assert len(StudyRuns(separate(["--study", path]), Composer()).plan()) == 4
+    assert capsys.readouterr().err == f"{path}: skip: no run has norm=post tied=on depth=3,4\n"
+
+
+def test_a_rule_may_name_a_value_that_the_command_line_took_away(write: Write) -> None:
+    path = write("grid: {task: [lm, mlm], depth: [2, 3]}\nskip: [{when: {task: mlm}, because: x}]")
+    assert len(planned(path, "task=lm")) == 2
+
+
+def test_a_file_means_what_the_command_line_means(write: Write) -> None:
+    path = write(
+        "settings: study='2024_10_01' corpus=text corpus.files='[my book.txt]'\n"
+        "grid: {residual: [on, off], tied: [off], pos.base: [1e4, 1_0], kv_heads: [null]}\n"
+        "seeds: [010, 9]\n"
+        "skip: [{when: {residual: off, seed: 010, tied: off}, because: x}]"
+    )
+    plan = planned(path)
+    assert {p.config["study"] for p in plan} == {"2024_10_01"}
+    assert {p.config["seed"] for p in plan} == {10, 9}
+    assert {p.config["pos"]["base"] for p in plan} == {10000.0, 10}
+    assert plan[0].config["corpus"]["files"] == ["my book.txt"]
+    pairs = Counter((p.identity.choices["residual"], p.config["seed"]) for p in plan)
+    assert pairs == {("on", 9): 2, ("on", 10): 2, ("off", 9): 2}
+
+
+def test_a_text_of_a_grid_is_one_value_whatever_it_holds(write: Write) -> None:
+    texts = ["a,b", "it's", "x=1", "[1", "größe", ""]
+    path = write(yaml.safe_dump({"grid": {"corpus": ["hub"], "corpus.subset": texts}}))
+    assert [p.config["corpus"]["subset"] for p in planned(path)] == texts
 
 
 MISTAKES = {
@@ -135,6 +165,12 @@ MISTAKES = {
     "arms: [norm=pre]\nskip: 3": ["skip: must be a list"],
     "arms: [norm=pre]\nseeds: few": ["seeds=few", "0..4"],
     "arms: [norm=pre]\nskip: [{when: {norm: pre}}]": ["skip", "because"],
+    "arms: [norm=pre]\nskip: [{when: {norm: pots}, because: x}]": ["norm=pots", "there is pre"],
+    "grid: {depth: [2, 3]}\nskip: [{when: {depth: 0x2}, because: x}]": ["depth=0x2", "2, 3"],
+    "grid: {residual: [on, no]}": ["residual=no", "no such choice"],
+    "grid: &a {norm: [pre], depth: *a}": ["*a in line 1"],
+    "grid: {norm: [pre, ]}\nseeds: 0x10": ["seeds=0x10"],
+    'arms: ["study=\'a"]': ["No closing quotation"],
     "arms: [norm=pre]\nskip: [{when: {nrm: pre}, because: x}]": ["nrm", "Did you mean norm?"],
     "arms: [norm=pre]\nskip: [{when: {norm: pre}, because: x}]": ["leave no run"],
 }
