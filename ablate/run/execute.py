@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -77,25 +78,27 @@ def execute(
             (directory / "config.yaml").write_text(text, encoding="utf-8")
             train_and_measure(planned, result, audience, join)
         except (Stopped, KeyboardInterrupt):
-            finish(result, "interrupted", None)
+            finish(result, "interrupted", None, audience.seconds())
             raise
         except (Exception, SystemExit) as error:  # a scheme may call sys.exit; the sweep goes on
             log.exception("the run failed")
-            finish(result, "failed", in_a_line(error))
+            finish(result, "failed", in_a_line(error), audience.seconds())
         finally:
-            disk.write(directory, result)
-            audience.finish(result)
+            try:
+                disk.write(directory, result)
+            finally:
+                audience.finish(result)
         return result
 
 
 class Audience:
-    """The listeners of a run, the log and the user's wish to stop, as one."""
+    """The listeners of a run, the log, the user's wish to stop and a clock, as one."""
 
     def __init__(
         self, listeners: Sequence[Listener], log: logging.Logger, stop: Callable[[], bool]
     ) -> None:
         self.listeners, self.log, self.stop = listeners, log, stop
-        self.started = False
+        self.started, self.began = False, time.monotonic()
 
     def start(self, result: Record, resumed_at: int) -> None:
         """The first step is next."""
@@ -112,6 +115,10 @@ class Audience:
             self.log.info(text)
             for listener in self.listeners:
                 listener.message(text)
+
+    def seconds(self) -> float:
+        """For how long this process has been at it."""
+        return time.monotonic() - self.began
 
     def warn(self, texts: Sequence[str]) -> None:
         """Say what looks wrong before the first step."""
@@ -177,7 +184,8 @@ def train_and_measure(
     )
     judge_training(result, trainer.progress, bench.schedule.warmup_steps)
     result.position_probe, result.shuffle = measured.position_probe, measured.shuffle
-    finish(result, "diverged" if result.label == "diverged" else "done", None)
+    status = "diverged" if result.label == "diverged" else "done"
+    finish(result, status, None, audience.seconds())
     result.diagnosis = diagnose(result)
 
 

@@ -6,6 +6,7 @@ import torch
 
 from ablate.record.lock import Busy
 from ablate.record.record import Record
+from ablate.run.decoration import Decoration
 from ablate.run.display import display
 from ablate.run.execute import execute
 from ablate.run.planned import PlannedRun
@@ -30,7 +31,8 @@ def run_in_foreground(
     """
     planned = planned.anywhere()
     folder = planned.directory
-    listeners = [Curves(folder), TensorBoard(folder), display(folder, brief=brief)]
+    shown = display(folder, brief=brief)
+    listeners = [Curves(folder), Decoration("TensorBoard", TensorBoard(folder), [shown]), shown]
     try:
         return execute(planned, listeners, stop, join)
     except Busy as busy:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ablate.shell.canvas import own_defaults
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -13,6 +15,7 @@ MOMENTS = 400  # columns of a heat map; more are not seen
 KINDS = {"parameters": "of a block's parameters", "inputs": "at a block's input"}
 
 
+@own_defaults()
 def profile(gradients: dict[str, Sequence[float | None]], step: int) -> bytes:
     """Draw the two gradient norms over depth at one step, on a logarithmic scale."""
     from matplotlib.ticker import MaxNLocator
@@ -33,6 +36,7 @@ def profile(gradients: dict[str, Sequence[float | None]], step: int) -> bytes:
     return _png(figure)
 
 
+@own_defaults()
 def over_training(lines: Sequence[dict]) -> bytes:
     """Draw the two gradient norms over depth and step, as colour; needs two lines or more."""
     from matplotlib.colors import LogNorm

@@ -3,7 +3,6 @@
 import math
 import platform
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -155,21 +154,26 @@ def mean(total: Any, count: int) -> Any:
     return [mean(t, count) for t in total] if isinstance(total, list) else total / count
 
 
-def finish(record: Record, status: str, error: str | None) -> None:
-    """Note how the run ended, and how long it took with all that is not training."""
+def finish(record: Record, status: str, error: str | None, seconds: float | None) -> None:
+    """Note how the run ended, and how long it was at work, if known, with all but training too.
+
+    `seconds` are of a monotonic clock: the times of day in the record may have been set meanwhile.
+    """
     record.status, record.error = status, error
-    timing, now = record.timing, datetime.now(UTC)
-    if timing.finished is None:
-        with suppress(TypeError, ValueError):  # of a record that someone changed
-            spent = (now - datetime.fromisoformat(timing.started or "")).total_seconds()
-            timing.total_seconds = (timing.total_seconds or 0.0) + spent
-    timing.finished = now.isoformat(timespec="seconds")
+    if record.timing.finished is None and seconds is not None:
+        record.timing.total_seconds = (record.timing.total_seconds or 0.0) + seconds
+    record.timing.finished = datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def close_record(
-    config: Mapping[str, Any], identity: Identity, directory: Path, status: str, why: str
+    config: Mapping[str, Any],
+    identity: Identity,
+    directory: Path,
+    status: str,
+    why: str,
+    seconds: float | None = None,
 ) -> None:
-    """Note in the record and the log of a run that its process died, and why.
+    """Note in the record and the log of a run that its process died, and why, after `seconds`.
 
     What the record does not know yet is taken from the curves. Raises OSError.
     """
@@ -182,7 +186,7 @@ def close_record(
         record.timing.seconds = last.get("seconds")
         if lines[0]["step"] == 1:
             record.loss.first = lines[0].get("loss")
-    finish(record, status, why if status == "failed" else None)
+    finish(record, status, why if status == "failed" else None, seconds)
     disk.write(directory, record)
     with (directory / "run.log").open("a", encoding="utf-8") as file:
         file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} ERROR {why}\n")

@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 from tensorboard.compat.proto.summary_pb2 import Summary
-from torch.utils.tensorboard import SummaryWriter
+from torch.utils.tensorboard.summary import custom_scalars, text
 
 from ablate.judge.labels import LABELS
 from ablate.judge.profile import first_over_last
@@ -21,6 +21,7 @@ from ablate.run.board_tags import (
     has_profile,
     quantities,
 )
+from ablate.run.event_file import EventFile
 from ablate.run.hyperparameters import (
     ACCURACY,
     EXCESS,
@@ -39,7 +40,6 @@ from ablate.train.listeners import Listener
 
 EVENTS = "events.out.tfevents.*"
 END_SUFFIX = ".end"
-FLUSH_EVERY = 5  # seconds until an event can be seen, as often as the page reloads
 
 
 class TensorBoard(Listener):
@@ -57,7 +57,7 @@ class TensorBoard(Listener):
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._writer: SummaryWriter | None = None
+        self._file: EventFile | None = None
 
     def start(self, record: Record, resumed_at: int) -> None:
         """Open the event file; what lies beyond `resumed_at` is hidden, or removed when fresh."""
@@ -70,14 +70,12 @@ class TensorBoard(Listener):
         self._record = record
         # A purge counts only after a first session start, so a fresh run writes one as well.
         purge_step = resumed_at + 1 if resumed_at else 0
-        self._writer = SummaryWriter(
-            str(self._directory), purge_step=purge_step, max_queue=100, flush_secs=FLUSH_EVERY
-        )
+        self._file = EventFile(self._directory, purge_step=purge_step)
         if resumed_at == 0:
             for summary in session_start(record):
                 self._add(summary, 0)
-            self._writer.add_custom_scalars(LAYOUT)
-        self._writer.flush()
+            self._add(custom_scalars(LAYOUT), 0)
+        self._file.flush()
 
     def step(self, step: int, loss: float) -> None:
         """Keep the loss before any update."""
@@ -104,22 +102,22 @@ class TensorBoard(Listener):
 
     def finish(self, record: Record) -> None:
         """Write the results, the pictures and how the run ended."""
-        if self._writer is None:
+        if self._file is None:
             return
-        self._writer.close()
-        self._writer = SummaryWriter(str(self._directory), filename_suffix=END_SUFFIX)
+        self._file.close()
+        self._file = EventFile(self._directory, END_SUFFIX)
         step = record.steps_done or 0
         self._results(record, step)
         if record.status in ("done", "diverged") and len(self._profiles) > 1:
             last = self._profiles[-1]
             self._image(BY_DEPTH, pictures.profile(last["gradients"], last["step"]), last["step"])
             self._image(OVER_TRAINING, pictures.over_training(self._profiles), step)
-        text = "\n".join(f"- {line}" for line in summary_lines(record, self._directory))
-        self._writer.add_text("run/summary", text, step)
-        self._writer.add_text("run/diagnosis", diagnosis(record), step)
+        came_to = "\n".join(f"- {line}" for line in summary_lines(record, self._directory))
+        self._add(text("run/summary", came_to), step)
+        self._add(text("run/diagnosis", diagnosis(record)), step)
         self._add(session_end(record.status or "failed"), 0)
-        self._writer.close()
-        self._writer = None
+        self._file.close()
+        self._file = None
 
     def _results(self, record: Record, step: int) -> None:
         scalars = {FINAL: record.loss.final, SPIKES: record.loss.spike_score}
@@ -152,6 +150,6 @@ class TensorBoard(Listener):
 
     def _add(self, summary: Summary, step: int) -> None:
         # Not add_scalar: an event per tag costs ten times what one event with all tags does.
-        if self._writer is None or self._writer.file_writer is None:
+        if self._file is None:
             raise RuntimeError("TensorBoard heard of an event outside of a run")
-        self._writer.file_writer.add_summary(summary, step)
+        self._file.add(summary, step)

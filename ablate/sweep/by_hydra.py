@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from ablate.config.compose import Composer
 from ablate.config.identity import identify
 from ablate.config.schema import plain
+from ablate.errors import in_a_line
 from ablate.record import disk
 from ablate.run.foreground import run_in_foreground
 from ablate.run.planned import PlannedRun, stamp
@@ -31,10 +32,28 @@ def show(arguments: Arguments, composer: Composer) -> int:
     return hand_to_hydra(replace(arguments, overrides=tuple(jobs[0])), lambda config: None)
 
 
-def start(arguments: Arguments, stop: Stop, count: int) -> None:
-    """Do `count` runs one after the other; raises KeyboardInterrupt where they were stopped."""
-    tally = Tally(count)
-    hand_to_hydra(arguments, lambda config: job(config, stop, tally))
+def start(arguments: Arguments, stop: Stop, plan: Sequence[PlannedRun]) -> dict[str, str]:
+    """Do what is wanted of a plan, one run after the other.
+
+    Returns what failed without a record of it, by name, with the reason. Raises KeyboardInterrupt
+    where the runs were stopped.
+    """
+    tally = Tally(sum(planned.wanted() for planned in plan))
+    unrecorded: dict[str, str] = {}
+
+    def task(config: DictConfig) -> float | None:
+        try:
+            return job(config, stop, tally)
+        except OSError as error:  # Hydra would end the sweep, with words of its own
+            unrecorded[Path(HydraConfig.get().runtime.output_dir).name] = in_a_line(error)
+            return None
+
+    try:
+        hand_to_hydra(arguments, task)
+    except OSError as error:  # of Hydra's own files
+        left = [planned.identity.name for planned in plan if planned.status() is None]
+        return unrecorded | dict.fromkeys(left, in_a_line(error))
+    return unrecorded
 
 
 def hand_to_hydra(arguments: Arguments, task: Callable[[Any], Any]) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ablate.config.compose import Composer
+from ablate.errors import in_a_line
 from ablate.record import disk
 from ablate.run.planned import PlannedRun
 from ablate.run.stop import STOPPING, Stop
@@ -70,7 +71,10 @@ def do_runs(
     if not arguments.sets_hydra:
         from ablate.run.foreground import run_in_foreground
 
-        run_in_foreground(plan[0], stop)  # more than one are the pool's
+        try:
+            run_in_foreground(plan[0], stop)  # more than one are the pool's
+        except OSError as error:  # a full disk, no permission: its record cannot tell
+            return {plan[0].identity.name: in_a_line(error)}
         return {}
     if arguments.names_launcher:
         from ablate.sweep import cluster
@@ -78,8 +82,7 @@ def do_runs(
         return cluster.launch(plan, composer, stop)
     from ablate.sweep.by_hydra import start
 
-    start(arguments, stop, count=sum(planned.wanted() for planned in plan))
-    return {}
+    return start(arguments, stop, plan)
 
 
 def is_pooled(arguments: Arguments, plan: Sequence[PlannedRun]) -> bool:

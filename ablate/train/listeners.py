@@ -1,6 +1,7 @@
 """What hears of a run while it trains, and the one that keeps its curves."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -69,5 +70,6 @@ class Curves(Listener):
     def finish(self, record: Record) -> None:
         """Close the file."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # of a line that could not be written, which has ended the run
+                self._file.close()
             self._file = None

@@ -6,10 +6,12 @@ choices of one colour differ in dashes or marker. Yellow is darkened, since it m
 
 import hashlib
 import math
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
+
+from ablate.shell.canvas import own_defaults
 
 INK = "#1c1e21"  # text, axes, and Okabe and Ito's black
 SOFT = "#6b7076"  # ticks and reference lines
@@ -94,55 +96,60 @@ def is_number(value: str) -> bool:
         return False
 
 
-def drawing() -> AbstractContextManager[None]:
-    """Return the context that figures are drawn and saved in: sizes for a text column, no dates."""
+@contextmanager
+def drawing() -> Iterator[None]:
+    """The context that figures are drawn and saved in: sizes for a text column, no dates."""
     from matplotlib import rc_context
 
-    return rc_context(
-        {
-            "axes.axisbelow": True,
-            "axes.edgecolor": SOFT,
-            "axes.facecolor": "none",
-            "axes.grid": True,
-            "axes.labelcolor": INK,
-            "axes.labelsize": 8,
-            "axes.linewidth": 0.6,
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "axes.titlecolor": INK,
-            "axes.titlesize": 8.5,
-            "axes.titleweight": "bold",
-            "axes.titlelocation": "left",
-            "axes.unicode_minus": True,
-            "figure.constrained_layout.use": True,
-            "figure.facecolor": "none",
-            "font.size": 8,
-            "grid.color": FAINT,
-            "grid.linewidth": 0.6,
-            "hatch.linewidth": 0.5,
-            "image.composite_image": False,
-            "legend.fontsize": 8,
-            "legend.frameon": False,
-            "legend.handlelength": 2.4,
-            "legend.labelcolor": INK,
-            "legend.title_fontsize": 8,
-            "lines.linewidth": 1.4,
-            "lines.markersize": 3.8,
-            "path.simplify": True,
-            # A name from a config may hold dollars, which are no formula.
-            "text.parse_math": False,
-            "text.color": INK,
-            "xtick.color": SOFT,
-            "xtick.labelcolor": INK,
-            "xtick.labelsize": 7.5,
-            "xtick.major.width": 0.6,
-            "xtick.minor.width": 0.4,
-            "ytick.color": SOFT,
-            "ytick.labelcolor": INK,
-            "ytick.labelsize": 7.5,
-            "ytick.major.width": 0.6,
-            "ytick.minor.width": 0.4,
-            "pdf.fonttype": 42,
-            "svg.hashsalt": "ablate",
-        }
-    )
+    with (
+        own_defaults(),
+        rc_context(
+            {
+                "axes.axisbelow": True,
+                "axes.edgecolor": SOFT,
+                "axes.facecolor": "none",
+                "axes.grid": True,
+                "axes.labelcolor": INK,
+                "axes.labelsize": 8,
+                "axes.linewidth": 0.6,
+                "axes.spines.right": False,
+                "axes.spines.top": False,
+                "axes.titlecolor": INK,
+                "axes.titlesize": 8.5,
+                "axes.titleweight": "bold",
+                "axes.titlelocation": "left",
+                "axes.unicode_minus": True,
+                "figure.constrained_layout.use": True,
+                "figure.facecolor": "none",
+                "font.size": 8,
+                "grid.color": FAINT,
+                "grid.linewidth": 0.6,
+                "hatch.linewidth": 0.5,
+                "image.composite_image": False,
+                "legend.fontsize": 8,
+                "legend.frameon": False,
+                "legend.handlelength": 2.4,
+                "legend.labelcolor": INK,
+                "legend.title_fontsize": 8,
+                "lines.linewidth": 1.4,
+                "lines.markersize": 3.8,
+                "path.simplify": True,
+                # A name from a config may hold dollars, which are no formula.
+                "text.parse_math": False,
+                "text.color": INK,
+                "xtick.color": SOFT,
+                "xtick.labelcolor": INK,
+                "xtick.labelsize": 7.5,
+                "xtick.major.width": 0.6,
+                "xtick.minor.width": 0.4,
+                "ytick.color": SOFT,
+                "ytick.labelcolor": INK,
+                "ytick.labelsize": 7.5,
+                "ytick.major.width": 0.6,
+                "ytick.minor.width": 0.4,
+                "pdf.fonttype": 42,
+                "svg.hashsalt": "ablate",
+            }
+        ),
+    ):
+        yield

@@ -123,7 +123,8 @@ class Foreman(Ear):
         try:
             directory.mkdir(parents=True, exist_ok=True)
             with lock.hold(directory):
-                close_record(planned.config, planned.identity, directory, status, reason)
+                seconds = self.rows.rows[planned.identity.name].spent(self.rows.clock())
+                close_record(planned.config, planned.identity, directory, status, reason, seconds)
         except lock.Busy:
             return None  # someone took it over at once
         except OSError as error:

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 from typing import Any
 
 TICK = 0.1  # seconds without news after which the pool looks at its clocks
+LONG_TICK = 1.0  # seconds that count of a longer time between two looks
 GRACE = 10.0  # seconds for a process that was asked to stop; then it is killed
 KILLED = "killed, as the command was ended"
 SERVER_GONE = 255  # the exit code that multiprocessing makes up when its fork server has died
@@ -28,6 +30,20 @@ class Job:
     name: str
     order: Any
     timeout: float | None = None
+
+
+class Waking:
+    """A clock that stands still while this process is stopped, and so does not look at it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._looked, self._seconds = clock, clock(), 0.0
+
+    def __call__(self) -> float:
+        """Seconds, of which a long time between two looks adds no more than LONG_TICK."""
+        now = self._clock()
+        self._seconds += min(now - self._looked, LONG_TICK)
+        self._looked = now
+        return self._seconds
 
 
 class Ear:
@@ -56,7 +72,7 @@ class Seated:
     job: Job
     process: ForkServerProcess
     pipe: Connection
-    began: float
+    used: float = 0.0
     open: bool = True
     reason: str | None = None
     kill_at: float | None = None
@@ -65,6 +81,13 @@ class Seated:
         """Send a signal; nothing where the process is gone."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.process.pid or 0, number)
+
+    def is_stopped(self) -> bool:
+        """Whether the process was stopped, as by SIGSTOP, and has not been told to go on."""
+        with contextlib.suppress(OSError):  # it is gone, or the system does not tell
+            facts = Path(f"/proc/{self.process.pid}/stat").read_text(errors="replace")
+            return facts.rpartition(")")[2].split()[0] in ("T", "t")
+        return False
 
     def gone(self) -> bool:
         """Whether the process has ended, and not just the server that would know its exit code."""
@@ -80,14 +103,16 @@ class Pool:
 
     `seat` is a number below `size` that no other running job has; what goes into the pipe the
     ear hears. When `stop` becomes true the processes get SIGTERM, and SIGKILL after GRACE seconds;
-    an exception here, such as KeyboardInterrupt, kills them at once.
+    an exception here, such as KeyboardInterrupt, kills them at once. Time in which this process or
+    that of a job was stopped (Ctrl-Z, a suspended laptop) is not time that a job uses.
     """
 
     target: Target
     size: int
     ear: Ear
     stop: Callable[[], bool]
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = field(default_factory=Waking)
+    _looked: float = 0.0
     _seated: dict[int, Seated] = field(default_factory=dict)
 
     def run(self, jobs: Iterable[Job]) -> None:
@@ -97,6 +122,7 @@ class Pool:
         """
         waiting: Iterator[Job] = iter(jobs)
         more, stopping = True, False
+        self._looked = self.clock()
         try:
             while more or self._seated:
                 if self.stop() and not stopping:
@@ -128,7 +154,7 @@ class Pool:
             return
         finally:
             theirs.close()
-        self._seated[seat] = Seated(job, process, ours, self.clock())
+        self._seated[seat] = Seated(job, process, ours)
         self.ear.started(job)
 
     def _hear(self) -> None:
@@ -148,9 +174,12 @@ class Pool:
 
     def _end_the_late(self) -> None:
         now = self.clock()
+        passed, self._looked = now - self._looked, now
         for seated in self._seated.values():
             limit = seated.job.timeout
-            if limit is not None and seated.reason is None and now - seated.began >= limit:
+            if limit is not None and not seated.is_stopped():
+                seated.used += passed
+            if limit is not None and seated.reason is None and seated.used >= limit:
                 seated.reason = f"no end within run.timeout={limit:g} s"
                 seated.kill_at = now + LAST_WORDS
                 seated.send(signal.SIGUSR1)

@@ -98,6 +98,10 @@ class RunRow:
         elif isinstance(event, Doing):
             self.doing = event.text
 
+    def spent(self, now: float) -> float | None:
+        """Seconds since a process got it; None before that."""
+        return None if self.began is None else now - self.began
+
     def whole(self, now: float) -> float | None:
         """Seconds that the run took or, from its steps so far, will take; None if not known."""
         if self.state == RUNNING and self.began is not None and self.step > self.resumed_at:
@@ -123,7 +127,7 @@ class RunRows:
         """The run has ended so, or is someone else's."""
         row = self.rows[name]
         row.state, row.label, row.doing = status, label, ""
-        row.seconds = self.clock() - row.began if row.began is not None else 0.0
+        row.seconds = row.spent(self.clock()) or 0.0
         return row
 
     def count(self, state: str) -> int:

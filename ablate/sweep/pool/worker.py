@@ -23,10 +23,12 @@ from ablate.errors import in_a_line
 from ablate.judge.labels import progress_label, smoothing_window
 from ablate.record import lock
 from ablate.record.record import Record
+from ablate.run.decoration import Decoration
 from ablate.run.execute import execute
 from ablate.run.planned import PlannedRun
 from ablate.run.progress import Clock, CurveWatch, Headway
 from ablate.run.tensorboard import TensorBoard
+from ablate.shell.encoding import SHOWN
 from ablate.sweep.pool.processes import GRACE
 from ablate.sweep.pool.progress_rows import (
     LONGEST,
@@ -71,7 +73,9 @@ def work(assignment: Assignment, seat: int, pipe: Connection) -> None:
             pipe.send(event)
 
     planned, directory = assignment.planned, assignment.planned.directory
-    listeners = [Curves(directory), TensorBoard(directory), Sender(send)]
+    sender = Sender(send)
+    board = Decoration("TensorBoard", TensorBoard(directory), [sender])
+    listeners = [Curves(directory), board, sender]
     try:
         directory.mkdir(parents=True, exist_ok=True)
         print_to(directory / "run.log")
@@ -113,7 +117,7 @@ def print_to(log: Path) -> None:
     with log.open("a", encoding="utf-8") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    sys.stdout.reconfigure(encoding="utf-8", errors=SHOWN, line_buffering=True)  # type: ignore[union-attr]
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)  # the pool asks where a run hangs
 

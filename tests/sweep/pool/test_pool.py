@@ -19,7 +19,7 @@ import ablate
 from ablate.shell.surroundings import own_code
 from ablate.sweep.pool import processes as pool
 from ablate.sweep.pool.launch import warm_up
-from ablate.sweep.pool.processes import Ear, Job, Pool, alive
+from ablate.sweep.pool.processes import Ear, Job, Pool, Seated, alive
 from tests.sweep.pool import pool_jobs
 
 
@@ -111,6 +111,41 @@ def test_one_that_hangs_is_asked_where_and_ended(
     Pool(pool_jobs.act, 2, notes, lambda: False, clock).run(jobs)
     assert notes.reasons == {"hang": "no end within run.timeout=3000 s", "work": None}
     assert (tmp_path / "asked").exists()
+
+
+def test_time_in_which_the_pool_was_stopped_does_not_count() -> None:
+    times = iter([0.0, 0.1, 3600.0, 3600.5])
+    clock = pool.Waking(times.__next__)
+    assert [clock() for _ in range(3)] == pytest.approx([0.1, 1.1, 1.6])
+
+
+def test_time_in_which_a_process_was_stopped_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "TICK", 0.02)
+
+    class Stopping(Notes):
+        def heard(self, job: Job, event: Any) -> None:
+            super().heard(job, event)
+            if event == "ready":
+                (seated,) = own._seated.values()
+                seated.send(signal.SIGSTOP)
+                self.stopped, self.until = seated, now[0] + 500
+
+        def tick(self) -> None:
+            now[0] += 10.0
+            if self.stopped and now[0] == self.until:
+                assert self.stopped.reason is None
+                self.stopped.send(signal.SIGCONT)
+
+        stopped: Seated | None = None
+
+    now = [0.0]
+    notes = Stopping()
+    own = Pool(pool_jobs.act, 1, notes, lambda: False, lambda: now[0] if notes.stopped else 0.0)
+    own.run([Job("hang", ("hang", tmp_path), timeout=100)])
+    assert notes.reasons == {"hang": "no end within run.timeout=100 s"}
+    assert now[0] >= 590
 
 
 def test_one_that_does_not_answer_is_killed(
