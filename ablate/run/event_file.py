@@ -4,6 +4,7 @@ import itertools
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -23,7 +24,7 @@ class EventFile:
     def __init__(self, directory: Path, suffix: str = "", purge_step: int | None = None) -> None:
         """Open a file of its own; `purge_step` hides what other files have from that step on."""
         parts = f"{int(time.time()):010d}", socket.gethostname(), str(os.getpid())
-        name = ".".join(("events.out.tfevents", *parts, str(next(NUMBER))))
+        name = ".".join(("events.out.tfevents", *parts, f"{next(NUMBER):06d}"))
         self._file = (directory / f"{name}{suffix}").open("xb")
         self._records = RecordWriter(self._file)
         self._flushed = 0.0
@@ -47,6 +48,11 @@ class EventFile:
 
     def _write(self, event: Event) -> None:
         event.wall_time = time.time()
-        self._records.write(event.SerializeToString())
-        if time.monotonic() - self._flushed >= FLUSH_EVERY:
-            self.flush()
+        try:
+            self._records.write(event.SerializeToString())
+            if time.monotonic() - self._flushed >= FLUSH_EVERY:
+                self.flush()
+        except OSError:
+            with suppress(OSError):  # what is left would be tried again
+                self._file.close()
+            raise

@@ -1,11 +1,12 @@
 """All figures of a report, and their files."""
 
 import io
+import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ablate.errors import UserError
+from ablate.errors import UserError, in_a_line
 from ablate.report.figures.failure_cells import failure_cells
 from ablate.report.figures.forest import effects, simple_effects
 from ablate.report.figures.gradients import by_depth, over_steps
@@ -16,12 +17,14 @@ from ablate.report.figures.loss import curves, first
 from ablate.report.figures.rates import sensitivity
 from ablate.report.figures.view import Drawing, View
 from ablate.report.inference.analysis import Analysis
+from ablate.shell.stderr import say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")
 DPI = 300
+MISSING = re.compile(r"Glyph (\d+) .*missing from font")
 
 
 def drawings(view: View, analysis: Analysis) -> list[Drawing]:
@@ -46,21 +49,33 @@ def encoded(figure: "Figure", format_name: str) -> bytes:
 def save_all(drawn: list[Drawing], directory: Path) -> list[Path]:
     """Write every figure as PNG, SVG and PDF and return the files.
 
+    One that cannot be drawn is left out, and what is not drawn as it should be is told on stderr.
     Raises UserError if the folder cannot be written.
     """
     files = []
-    with warnings.catch_warnings():
-        # Once for each letter, not in each figure and format.
-        warnings.filterwarnings("once", "Glyph .* missing from font", UserWarning)
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.filterwarnings("always", MISSING.pattern, UserWarning)
         try:
             directory.mkdir(parents=True, exist_ok=True)
             for each in drawn:
-                with drawing():
-                    figure = each.draw()
-                    for format_name in FORMATS:
-                        path = directory / f"{each.name}.{format_name}"
-                        path.write_bytes(encoded(figure, format_name))
-                        files.append(path)
+                for format_name, content in in_all_formats(each).items():
+                    path = directory / f"{each.name}.{format_name}"
+                    path.write_bytes(content)
+                    files.append(path)
         except OSError as error:
             raise UserError(f"--figures {directory}: {error.strerror or error}") from None
+    matches = (MISSING.match(str(warning.message)) for warning in raised)
+    if boxes := "".join(sorted({chr(int(match[1])) for match in matches if match})):
+        say(f"ablate report: letters that the font of the figures lacks are boxes there: {boxes}")
     return files
+
+
+def in_all_formats(drawn: Drawing) -> dict[str, bytes]:
+    """The figure in each format; none, and a line on stderr, where it cannot be drawn."""
+    try:
+        with drawing():
+            figure = drawn.draw()
+            return {name: encoded(figure, name) for name in FORMATS}
+    except Exception as error:
+        say(f"ablate report: {drawn.name} is not drawn: {in_a_line(error)}")
+        return {}

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ablate.errors import in_a_line
 from ablate.record import study_note
 from ablate.report.figures.every import drawings
-from ablate.report.figures.view import view_of
+from ablate.report.figures.view import Drawing, view_of
 from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.findings import ArmFinding, over_arms
 from ablate.report.page.commands import config_folders, overrides, sweeps
@@ -26,6 +27,7 @@ from ablate.report.words.statements import VERDICTS, Statement, statements
 from ablate.report.words.tried_text import tried_text
 from ablate.report.words.troubles import left_out, outside, troubles
 from ablate.shell.clean import clean
+from ablate.shell.stderr import say
 
 COMMANDS = 40  # of the sweeps; every run has its own in its fold
 
@@ -101,6 +103,17 @@ class Content:
         return menus(list(zip(heads, zip(*rows, strict=True), strict=True)))
 
 
+def illustration(figure: Drawing) -> Illustration:
+    """A figure of the page; where it cannot be drawn, its caption and a line on stderr say so."""
+    caption = clean(figure.caption)
+    try:
+        return Illustration(figure.name, figure.title, caption, inline(figure))
+    except Exception as error:  # a page without a figure is better than none
+        say(f"ablate report: {figure.name} is not drawn: {in_a_line(error)}")
+        why = f"{caption} It could not be drawn: {clean(in_a_line(error))}."
+        return Illustration(figure.name, figure.title, why, "")
+
+
 def content(table: Table, arms: Table, analysis: Analysis, report_command: str) -> Content:
     """Return the content of the page: `table` is listed, `arms` are drawn."""
     runs = [run for row in table.rows for run in row.runs]
@@ -121,10 +134,7 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
             *map(left_out, study_note.read(run.directory for run in table.runs)),
         ],
         lengths=[clean(length_sentence(fact).text) for fact in analysis.lengths],
-        figures=[
-            Illustration(figure.name, figure.title, clean(figure.caption), inline(figure))
-            for figure in drawings(view_of(arms), analysis)
-        ],
+        figures=[illustration(figure) for figure in drawings(view_of(arms), analysis)],
         results=results(table),
         notes=[*legend(table), *notes(table)] if table.rows else [],
         differences=[*differences(analysis), *failures(analysis), *tests(analysis)],

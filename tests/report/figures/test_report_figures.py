@@ -9,8 +9,10 @@ from typing import Any
 
 import matplotlib.figure
 import pytest
+from matplotlib import rc_context
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 from ablate.errors import UserError
 from ablate.record.curves import block_norms, read_lines
@@ -24,8 +26,9 @@ from ablate.report.figures.look import COLOURS, INK, drawing, look, looks
 from ablate.report.figures.loss import curves, first, seed_curve
 from ablate.report.figures.panels import layout
 from ablate.report.figures.rates import rate_sweeps, sensitivity
-from ablate.report.figures.view import LINES, PANELS, Series, View, view_of
+from ablate.report.figures.view import LINES, PANELS, Drawing, Series, View, view_of
 from ablate.report.inference.analysis import analyse
+from ablate.report.page.content import illustration
 from ablate.report.page.svg import inline
 from ablate.report.runs.collect import collect
 from ablate.report.runs.shown import shown
@@ -311,6 +314,46 @@ def test_files_are_written_in_three_formats(outputs: Path, add_run: Factory) -> 
     (outputs / "file").write_text("")
     with pytest.raises(UserError, match=r"--figures .*file"):
         save_all([grid_], outputs / "file")
+
+
+def impossible() -> Figure:
+    raise RuntimeError("no ink")
+
+
+def plain() -> Figure:
+    figure = Figure(layout="constrained")
+    figure.subplots().plot([1, 2], [3, 4])
+    return figure
+
+
+def in_chinese() -> Figure:
+    figure = Figure()
+    figure.suptitle("漢字")
+    return figure
+
+
+def test_one_that_cannot_be_drawn_costs_a_line(
+    outputs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = [Drawing("bad", "", "", impossible), Drawing("foreign", "", "", in_chinese)]
+    files = save_all(drawn, outputs / "figures")
+    assert {path.stem for path in files} == {"foreign"}
+    assert capsys.readouterr().err.splitlines() == [
+        "ablate report: bad is not drawn: RuntimeError: no ink",
+        "ablate report: letters that the font of the figures lacks are boxes there: 字漢",
+    ]
+    shown = illustration(Drawing("bad", "Bad", "What it shows.", impossible))
+    assert (shown.svg, shown.caption) == (
+        "",
+        "What it shows. It could not be drawn: RuntimeError: no ink.",
+    )
+
+
+def test_settings_of_the_user_do_not_count() -> None:
+    with rc_context({"font.size": 30, "axes.facecolor": "red", "savefig.dpi": 7}), drawing():
+        changed = encoded(plain(), "png")
+    with drawing():
+        assert encoded(plain(), "png") == changed
 
 
 def test_records_with_holes_are_drawn(outputs: Path, add_run: Factory) -> None:
