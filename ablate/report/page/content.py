@@ -128,7 +128,7 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
         title=clean(", ".join(studies[:4]) + (", …" if len(studies) > 4 else "")),
         facts=heading(table).facts,
         question=question(analysis),
-        answers=answers(said) if len(analysis.arms) > 1 else [],
+        answers=answers(said, alone=len(analysis.arms) < 2),
         cautions=[
             *(statement.text for statement in said if statement.kind == "caution"),
             *map(left_out, study_note.read(run.directory for run in table.runs)),
@@ -151,10 +151,12 @@ def content(table: Table, arms: Table, analysis: Analysis, report_command: str) 
     )
 
 
-def answers(said: Sequence[Statement]) -> list[Answer]:
-    """Sort the statements into columns, claim and evidence apart."""
+def answers(said: Sequence[Statement], *, alone: bool = False) -> list[Answer]:
+    """Sort the statements into columns, claim and evidence apart; `alone` is one arm of its own."""
     columns = []
     for verdicts in VERDICTS:
+        if alone and verdicts.kind != "start":
+            continue
         sentences = [one.sentence for one in said if one.kind == verdicts.kind]
         claims = [(clean(sentence.claim), clean(sentence.support)) for sentence in sentences]
         columns.append(Answer(verdicts.kind, verdicts.heading, claims, verdicts.none))

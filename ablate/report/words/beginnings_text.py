@@ -15,11 +15,9 @@ WHERE = {
 def first_losses(fact: FirstLosses) -> Sentence:
     """Say where first losses stand against ln V, and why."""
     ends = dict.fromkeys((amount(fact.least, True), amount(fact.most, True)))
-    arms = first_of(fact.arms, fact.of_arms)
-    claim = (
-        f"first loss is {WHERE[fact.verdict]}, ln V {' to '.join(ends)} nats, in {arms}"
-        f" ({count_of(fact.runs, 'run')})"
-    )
+    runs = count_of(fact.runs, "run")
+    arms = f"{first_of(fact.arms, fact.of_arms)} ({runs})" if fact.of_arms > 1 else runs
+    claim = f"first loss is {WHERE[fact.verdict]}, ln V {' to '.join(ends)} nats, in {arms}"
     return Sentence(claim, evidence="; ".join(_reasons(fact)))
 
 

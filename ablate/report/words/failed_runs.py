@@ -8,7 +8,7 @@ from ablate.report.inference.failing import (
     FailingTogether,
     FailuresOpen,
 )
-from ablate.report.inference.failure_facts import CellCount, PairFailures
+from ablate.report.inference.failure_facts import CellCount, FailureTest, PairFailures
 from ablate.report.words.numbers import count_of, p_text, some, together
 from ablate.report.words.sentence import Sentence
 
@@ -130,8 +130,7 @@ def failures_open(fact: FailuresOpen) -> Sentence:
         few = f"{count_of(seeds, 'seed')} a side cannot decide a count"
         return Sentence(f"{claim}: {few}", evidence=possible)
     if fact.verdict == "too few failures":
-        few = "so few failures cannot decide a count, wherever they fall"
-        return Sentence(f"{claim}: {few}", evidence=possible)
+        return Sentence(f"{claim}: {_few(fact.tests[0].test)}", evidence=possible)
     smallest = min(one.test.p_holm or 1.0 for one in fact.tests)
     evidence = f"permutation over seeds, {p_text(smallest)} by Holm, {possible}"
     return Sentence(f"{claim}: not distinguishable", evidence=evidence)
@@ -154,9 +153,21 @@ def _why(contrast: Contrast) -> str:
     if contrast.divergence is None:
         return ""
     test = contrast.divergence.test
+    if test.failed == test.of:
+        return ""
     if test.p_holm is None:
-        return f" ({test.verdict} for a test: no p below {test.attainable:.2g} is possible)"
+        few = "too few seeds for a test" if test.verdict == "too few seeds" else _few(test)
+        return f" ({few}: no p below {test.attainable:.2g} is possible)"
     return f" ({_p(contrast.divergence)})"
+
+
+def _few(test: FailureTest) -> str:
+    """Why no count of these failures could be decided."""
+    failed, of = sum(test.failed), sum(test.of)
+    if failed == of:
+        return "no side fails more often"
+    rare = "failures" if 2 * failed <= of else "runs that did not fail"
+    return f"so few {rare} cannot decide a count, wherever they fall"
 
 
 def survivors(contrast: Contrast) -> str:

@@ -68,14 +68,16 @@ def sections(
     arm_by_arm: bool = False,
     in_full: bool = False,
 ) -> list[Section]:
-    """Return what there is to say; nothing of differences where there is one arm.
+    """Return what there is to say; of one arm how it starts, and nothing of differences.
 
     `arm_by_arm` lists every comparison with the baseline, also where factors are told of;
     `in_full` leaves nothing out of any list.
     """
     parts = []
+    lines = _statements(analysis, in_full)
     if len(analysis.arms) > 1:
-        lines = [Line(terms(analysis)), *_statements(analysis, in_full)]
+        lines = [Line(terms(analysis)), *_of_differences(analysis), *lines]
+    if lines:
         parts.append(Section("What it says", lines, leads=True))
     if analysis.within:
         parts.append(_effects_within(analysis, in_full))
@@ -107,15 +109,21 @@ def _first(texts: Sequence[str], most: int, in_full: bool) -> list[Line]:
     return [*items, *([Line(f"and {more} more, with --all", is_item=True)] if more else [])]
 
 
-def _statements(analysis: Analysis, in_full: bool) -> list[Line]:
-    said = statements(analysis)
+def _of_differences(analysis: Analysis) -> list[Line]:
+    """What is to be known of all differences: that arms are unequal, or that none was shown."""
     lines = []
     unfair = [BY_FIELD[flag.field].name for flag in analysis.flags if flag.unfair]
     if unfair:
         words = f"arms differ in {', '.join(unfair)} beside the factors (see cautions)"
         lines.append(Line(f"read with care: {words}"))
-    if not any(statement.kind == "mattered" for statement in said):
+    if not any(point.kind == "mattered" for point in analysis.points):
         lines.append(Line(f"{HEADINGS['mattered']}: nothing that these runs could show"))
+    return lines
+
+
+def _statements(analysis: Analysis, in_full: bool) -> list[Line]:
+    said = statements(analysis)
+    lines = []
     for kind in KINDS:
         texts = [statement.text for statement in said if statement.kind == kind]
         if texts:

@@ -7,7 +7,7 @@ import pytest
 
 from ablate.report.inference.analysis import analyse
 from ablate.report.inference.beginnings import FirstLosses, GradientFlow
-from ablate.report.page.content import answers
+from ablate.report.page.content import answers, content
 from ablate.report.runs.collect import Run
 from ablate.report.runs.tables import build
 from ablate.report.text.machine import as_json
@@ -120,3 +120,24 @@ def test_json_and_page_have_them_all() -> None:
     assert facts[1]["fact"]["flow"] == "vanishing"
     (start,) = [one for one in answers(statements(analysis)) if one.kind == "start"]
     assert len(start.claims) == len(facts) == 6
+
+
+def test_one_arm_and_one_run_have_their_start_told_everywhere() -> None:
+    for runs, number in ((study()[:3], "3 runs"), (study()[:1], "1 run")):
+        analysis, table = analyse(runs), build(runs)
+        (part,) = sections(analysis, False)
+        texts = [line.text for line in part.lines]
+        assert texts[0] == "how they start:"
+        assert texts[1].startswith("first loss is as it should be, ln V +0.12")
+        assert f"nats, in {number}: logits of standard deviation 0.5" in texts[1]
+        assert texts[2].startswith("gradient over depth at the first step, norm=pre: even in")
+        (column,) = content(table, table, analysis, "ablate report").answers
+        assert [claim for claim, _ in column.claims] == [
+            statement.sentence.claim for statement in statements(analysis)
+        ]
+        assert json.loads(as_json(table, analysis))["analysis"]["sentences"][0]["text"] == texts[1]
+
+
+def test_of_one_arm_nothing_is_said_of_differences() -> None:
+    texts = [line.text for part in sections(analyse(study()[:3]), False) for line in part.lines]
+    assert not any("against" in text or "mattered" in text for text in texts)

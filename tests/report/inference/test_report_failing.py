@@ -88,3 +88,17 @@ def test_without_an_interaction_nothing_is_said_to_act_together() -> None:
     assert not any(isinstance(one.fact, FailingTogether) for one in analysis.points)
     (diverged,) = analysis.failures
     assert sum(cell.named for cell in diverged.cells) == 4
+
+
+def test_where_every_run_failed_no_side_is_said_to_lack_failures() -> None:
+    said = [one.text for one in statements(analyse(study(lambda arm, seed: True)))]
+    assert (
+        "norm=post against norm=pre: 24 of 24 runs diverged against 24 of 24; no pair finished"
+        in (said)
+    )
+    assert not any("too few" in text or "so few" in text for text in said)
+    nearly = study(
+        lambda arm, seed: seed > 0 or arm != {"norm": "pre", "warmup": "none", "depth": 6}
+    )
+    texts = " ".join(one.text for one in statements(analyse(nearly)))
+    assert "so few runs that did not fail cannot decide a count" in texts

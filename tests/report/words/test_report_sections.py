@@ -99,10 +99,12 @@ def test_simple_effects_are_a_table_and_can_be_asked_for(
     assert "--within norm=peri: no run has it; norm is " in capsys.readouterr().err
 
 
-def test_one_arm_has_no_such_section(capsys: pytest.CaptureFixture[str], add_run: Factory) -> None:
+def test_of_one_arm_the_start_is_told(capsys: pytest.CaptureFixture[str], add_run: Factory) -> None:
     run = add_run()
     add_run(seed=1)
-    assert "What it says" not in report(capsys, run.parent)
+    out = report(capsys, run.parent)
+    assert "What it says\nhow they start:\n- gradient over depth at the first step" in out
+    assert "what mattered" not in out
 
 
 def test_by_compares_groups_with_a_named_baseline(
