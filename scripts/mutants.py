@@ -5,7 +5,7 @@
     nice python scripts/mutants.py --only CosineDecay     # the faults that have this in their line
     python scripts/mutants.py --list                      # nothing is run
 
-Each file of scripts/mutants/ is an area: the tests of its rooms, and its faults, each a file, a text
+Each file of scripts/mutants/ is an area: the tests of its rooms and its faults, each a file, a text
 that occurs in it once, and what stands there instead. A fault is put into a copy of the working
 tree, and the area's fast tests run there until one fails. A fault that no test sees is a test that
 is missing. A fault whose text is not there any more, or is there twice, ends the script: mend the
