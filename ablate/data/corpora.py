@@ -1,5 +1,6 @@
 """Corpora: where the text comes from. `configs/corpus/*.yaml` name these classes."""
 
+import re
 import sys
 import sysconfig
 from abc import ABC, abstractmethod
@@ -10,7 +11,7 @@ from pathlib import Path
 from ablate.data import files, hub, python_source
 from ablate.data.documents import Piece
 from ablate.data.files import Stamp, TextSource
-from ablate.data.tokenizers import SMALLEST_BPE, TOKENIZERS
+from ablate.data.tokenizers import LARGEST_BPE, SMALLEST_BPE, TOKENIZERS
 from ablate.errors import UserError
 
 Say = Callable[[str], None]
@@ -40,6 +41,8 @@ class Corpus(ABC):
                 f"corpus.vocabulary={'null' if vocabulary is None else vocabulary}: a bpe needs"
                 f" its size, a whole number of {SMALLEST_BPE} or more, say corpus.vocabulary=1024"
             )
+        if vocabulary is not None and vocabulary > LARGEST_BPE:
+            raise UserError(f"corpus.vocabulary={vocabulary}: at most {LARGEST_BPE}")
         self.tokenizer = tokenizer
         self.vocabulary = vocabulary
 
@@ -141,6 +144,12 @@ class Hub(Corpus):
             raise UserError(
                 "corpus=hub needs corpus.dataset, say corpus.dataset=roneneldan/TinyStories"
             )
+        try:
+            re.compile(document_start or "")
+        except re.error as error:
+            raise UserError(
+                f"corpus.document_start={document_start}: no pattern ({error})"
+            ) from error
         self.name = name
         self._rows = hub.HubRows(name, dataset, subset, column, train, validation, revision, folder)
         self._document_start = document_start
@@ -159,7 +168,8 @@ class Hub(Corpus):
 
 def _stdlib() -> list[TextSource]:
     root = Path(sysconfig.get_path("stdlib"))
-    sources = [s for s in files.below(root, python_source.skip) if s.path.suffix == ".py"]
+    every = files.below(root, python_source.skip) if root.is_dir() else []
+    sources = [source for source in every if source.path.suffix == ".py"]
     if not sources:
         raise UserError(
             f"corpus=stdlib or docs: no source files of Python's library in {root};"

@@ -5,26 +5,29 @@ train.documents validation.documents    int64, where each document begins
 counts                                  int64, how often each token is in training
 tokenizer.json                          what makes the tokenizer again
 meta.json                               written last: sizes and checksums of the others
+checked.json                            which large files have been read in full since they changed
 """
 
 import json
 import os
 import zlib
 from array import array
-from collections.abc import Iterable
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from ablate.data.documents import SPLITS
+from ablate.data.repeated import Repeated
 from ablate.data.tokenizers import SEPARATOR, TOKENIZERS, Tokenizer
 
-FORMAT = 1  # raise it when the meaning of an entry changes: older entries are then built anew
+FORMAT = 2  # raise it when the meaning of an entry changes: older entries are then built anew
 FLUSH = 1 << 20  # tokens gathered before they are counted and written
-CHECKED = 1 << 26  # bytes; checksums of larger files are not worth the seconds at every start
+CHECKED = 1 << 26  # bytes; a larger file is read for its checksum once, and again when it changed
+BLOCK = 1 << 24  # bytes read at a time
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class TokenizedCorpus:
     """Token arrays of a corpus: 1-D, read-only, memory-mapped; a separator ends every document.
 
     `*_documents` are the positions where documents begin; `counts` has one number per token of
-    the vocabulary and adds up to the length of `train`.
+    the vocabulary and adds up to the length of `train`. `repeated` tells of validation texts that
+    stand in training too.
     """
 
     name: str
@@ -44,6 +48,7 @@ class TokenizedCorpus:
     validation_documents: np.ndarray
     counts: np.ndarray
     tokenizer: Tokenizer
+    repeated: Repeated | None = None
 
 
 class _SplitWriter:
@@ -88,11 +93,16 @@ class _SplitWriter:
 
 
 def write(
-    folder: Path, about: dict[str, Any], tokenizer: Tokenizer, stream: Iterable[tuple]
+    folder: Path,
+    about: dict[str, Any],
+    tokenizer: Tokenizer,
+    stream: Iterable[tuple],
+    repeated: Callable[[], Repeated],
 ) -> None:
     """Write an entry into an empty folder; `stream` gives (split, token ids, begins a document).
 
-    Memory does not grow with the corpus but by the eight bytes of each document's start.
+    `repeated` is asked once the stream has ended. Memory does not grow with the corpus but by the
+    eight bytes of each document's start.
     """
     with ExitStack() as stack:
         files = {s: stack.enter_context((folder / f"{s}.tokens").open("wb")) for s in SPLITS}
@@ -105,7 +115,8 @@ def write(
     (folder / "counts").write_bytes(writers["train"].counts.tobytes())
     (folder / "tokenizer.json").write_text(tokenizer.dump(), encoding="utf-8")
     seals = {path.name: _seal(path) for path in sorted(folder.iterdir())}
-    meta = {"format": FORMAT, **about, "vocabulary": tokenizer.vocabulary, "files": seals}
+    found = {"vocabulary": tokenizer.vocabulary, "repeated": asdict(repeated())}
+    meta = {"format": FORMAT, **about, **found, "files": seals}
     (folder / "meta.json").write_text(json.dumps(meta, indent=1), encoding="utf-8")
     _seal(folder / "meta.json")
 
@@ -118,7 +129,11 @@ def _seal(path: Path) -> list[int]:
 
 
 def _checksum(path: Path) -> int:
-    return zlib.crc32(path.read_bytes()) if path.stat().st_size <= CHECKED else 0
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 def read(folder: Path) -> TokenizedCorpus | None:
@@ -141,15 +156,40 @@ def read(folder: Path) -> TokenizedCorpus | None:
             validation_documents=starts["validation"],
             counts=_map(folder / "counts", np.int64),
             tokenizer=tokenizer,
+            repeated=Repeated(**meta["repeated"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _intact(folder: Path, files: dict[str, list[int]]) -> bool:
-    paths = {folder / name: seal for name, seal in files.items()}
-    sized = all(path.stat().st_size == size for path, (size, _) in paths.items())
-    return sized and all(_checksum(path) == checksum for path, (_, checksum) in paths.items())
+    """Whether all files are as they were written; large ones are read where that is not known."""
+    known, large = _checked(folder), {}
+    for name, (size, checksum) in files.items():
+        status = (folder / name).stat()
+        if status.st_size != size:
+            return False
+        facts = [status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
+        if size > CHECKED:
+            large[name] = facts
+            if known.get(name) == facts:
+                continue
+        if _checksum(folder / name) != checksum:
+            return False
+    if large != known:
+        partial = folder / f"checked.{os.getpid()}"
+        with suppress(OSError):  # a cache that may only be read is checked anew
+            partial.write_text(json.dumps(large), encoding="utf-8")
+            partial.replace(folder / "checked.json")
+    return True
+
+
+def _checked(folder: Path) -> dict[str, Any]:
+    try:
+        known = json.loads((folder / "checked.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
 
 
 def _map(path: Path, dtype: Any) -> np.ndarray:

@@ -1,10 +1,11 @@
 """Text files on disk: finding them, seeing whether they changed, reading them piece by piece."""
 
 import codecs
+import fnmatch
 import os
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
-from glob import glob, has_magic
+from glob import has_magic
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,14 +58,34 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".")
 
 
+def folders_below(folder: Path, skip: Callable[[str], bool]) -> Iterator[tuple[Path, list[Path]]]:
+    """A folder and those below it, each with what is in it and once, whatever links lead to it.
+
+    Folders and files whose name `skip` is true of are left out. Raises UserError for a folder that
+    cannot be read.
+    """
+    waiting, seen = [folder], set()
+    while waiting:
+        place = waiting.pop()
+        try:
+            status = place.stat()
+            inside = sorted(path for path in place.iterdir() if not skip(path.name))
+        except OSError as error:
+            raise UserError(f"corpus: {place}: cannot be read ({error.strerror})") from error
+        if (status.st_dev, status.st_ino) in seen:
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        yield place, inside
+        folders = [path for path in inside if path.is_dir()]
+        waiting += [path for path in folders if not path.is_symlink()]
+        # Links come last, so that a folder is met where it is.
+        waiting[:0] = [path for path in folders if path.is_symlink()]
+
+
 def walk(folder: Path, skip: Callable[[str], bool]) -> Iterator[Path]:
     """Regular files below a folder, without files and folders whose name `skip` is true of."""
-    for root, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not skip(name)]
-        for name in files:
-            path = Path(root, name)
-            if not skip(name) and path.is_file():
-                yield path
+    for _, paths in folders_below(folder, skip):
+        yield from (path for path in paths if path.is_file())
 
 
 def below(root: Path, skip: Callable[[str], bool] = is_hidden) -> list[TextSource]:
@@ -81,9 +102,10 @@ def named(root: Path, paths: dict[Path, bool]) -> list[TextSource]:
 
 
 def expand(patterns: list[str]) -> list[TextSource]:
-    """Files behind paths, folders (all files below that are not hidden) and globs, each once.
+    """Files behind paths, folders (all files below that are not hidden) and globs.
 
-    Raises UserError where there is none.
+    Each file counts once, however many links lead to it; its name is that of a path without links,
+    where there is one. Raises UserError where there is none.
     """
     paths: dict[Path, bool] = {}
     roots = []
@@ -92,6 +114,7 @@ def expand(patterns: list[str]) -> list[TextSource]:
         if in_folder := os.path.isdir(path):  # noqa: PTH112  False for a name too long
             files, root = list(walk(path, is_hidden)), path
         elif os.path.exists(path):  # noqa: PTH110  as above
+            check_repeatable(path, pattern)
             files, root = [path], path.parent
         else:
             files, root = _matches(pattern, path)
@@ -99,7 +122,31 @@ def expand(patterns: list[str]) -> list[TextSource]:
             raise UserError(f"corpus.files={pattern}: no file in this folder")
         paths.update({file: in_folder and paths.get(file, True) for file in files})
         roots.append(root)
-    return named(Path(os.path.commonpath(roots)), paths)
+    return named(Path(os.path.commonpath(roots)), each_once(paths))
+
+
+def each_once(paths: dict[Path, bool]) -> dict[Path, bool]:
+    """One path for each file (path → whether from a folder alone), those without links first."""
+    own: dict[tuple[int, int], Path] = {}
+    from_folder: dict[tuple[int, int], bool] = {}
+    for path in sorted(paths, key=lambda path: (path.resolve() != path, path)):
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise UserError(f"corpus.files={path}: {error.strerror}") from error
+        file = status.st_dev, status.st_ino
+        own.setdefault(file, path)
+        from_folder[file] = from_folder.get(file, True) and paths[path]
+    return {path: from_folder[file] for file, path in own.items()}
+
+
+def check_repeatable(path: Path, pattern: str) -> None:
+    """Raise UserError for what is no file, or one of this process alone: text is read twice."""
+    if not path.is_file() or path.is_relative_to("/dev") or path.is_relative_to("/proc"):
+        raise UserError(
+            f"corpus.files={pattern}: can be read only once or by one process, and a corpus is read"
+            " again; save the text to a file and name that"
+        )
 
 
 def is_text(path: Path) -> bool:
@@ -114,14 +161,34 @@ def _matches(pattern: str, path: Path) -> tuple[list[Path], Path]:
         matches = get_close_matches(path.name, siblings, 1)
         hint = f"; did you mean {path.with_name(matches[0])}?" if matches else ""
         raise UserError(f"corpus.files={pattern}: no such file, folder or glob{hint}")
-    paths = map(Path, glob(str(path), recursive=True))  # noqa: PTH207  takes absolute patterns
-    files = [file for file in paths if file.is_file()]
-    if not files:
-        raise UserError(f"corpus.files={pattern}: this glob matches no file")
     root = path
     while has_magic(str(root)):
         root = root.parent
+    parts = path.relative_to(root).parts
+    files = [file for file in _globbed(root, parts) if file.is_file()] if root.is_dir() else []
+    if not files:
+        raise UserError(f"corpus.files={pattern}: this glob matches no file")
     return files, root
+
+
+def _globbed(folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
+    """What matches a pattern as `glob` does, but ** enters each folder once, links or not."""
+    part, rest = parts[0], parts[1:]
+    if part == "**":
+        for place, _ in folders_below(folder, is_hidden):
+            yield from _globbed(place, rest or ("*",))
+        return
+    hidden = part.startswith(".")
+    try:
+        names = [path.name for path in folder.iterdir() if hidden or not is_hidden(path.name)]
+    except OSError as error:
+        raise UserError(f"corpus: {folder}: cannot be read ({error.strerror})") from error
+    for name in fnmatch.filter(sorted(names), part):
+        path = folder / name
+        if not rest:
+            yield path
+        elif path.is_dir():
+            yield from _globbed(path, rest)
 
 
 def read_utf8(path: Path) -> Iterator[str]:

@@ -74,6 +74,8 @@ def _pieces(
 
 
 def _column(rows: HubRows, loaded: Any, split: str) -> Any:
+    import datasets
+
     if split not in loaded:
         raise UserError(
             f"{rows.label} has no split {split}; it has {', '.join(loaded)}:"
@@ -85,8 +87,10 @@ def _column(rows: HubRows, loaded: Any, split: str) -> Any:
             f"corpus.column={rows.column}: {rows.label} has no such column; it has"
             f" {', '.join(columns)}"
         )
-    if (kind := loaded[split].features[rows.column].dtype) not in ("string", "large_string"):
-        raise UserError(f"corpus.column={rows.column} of {rows.label} holds {kind}, not text")
+    kind = loaded[split].features[rows.column]
+    if not isinstance(kind, datasets.Value) or kind.dtype not in ("string", "large_string"):
+        what = kind.dtype if isinstance(kind, datasets.Value) else kind
+        raise UserError(f"corpus.column={rows.column} of {rows.label} holds {what}, not text")
     return loaded[split][rows.column]
 
 

@@ -16,6 +16,7 @@ from ablate.data.corpora import Corpus
 from ablate.data.documents import Split, Survey, take_survey
 from ablate.data.entry import TokenizedCorpus
 from ablate.data.files import Stamp
+from ablate.data.repeated import LineHashes
 from ablate.data.stream import silent, tokens, training_texts
 from ablate.data.tokenizers import TOKENIZERS
 from ablate.errors import UserError
@@ -41,11 +42,18 @@ def prepare(
 ) -> TokenizedCorpus:
     """Token arrays of a corpus: from the cache, or read, tokenised and cached now.
 
-    `progress` is called with a line of text before each slow step. Raises UserError for a corpus
-    that cannot be read and for a cache folder that cannot be written.
+    `progress` is called with a line of text before each slow step, and where validation repeats
+    training. Raises UserError for a corpus that cannot be read and for a cache folder that cannot
+    be written.
     """
-    root = (cache or cache_folder()).absolute()
     say = progress or silent
+    stored = _prepared(corpus, (cache or cache_folder()).absolute(), say)
+    if stored.repeated and (warning := stored.repeated.warning()):
+        say(f"corpus={corpus.name}: {warning}")
+    return stored
+
+
+def _prepared(corpus: Corpus, root: Path, say: Say) -> TokenizedCorpus:
     before = corpus.stamp()
     note = _note_path(root, corpus, before)
     if (sha256 := _noted_hash(note)) and (stored := _read(_place(root, corpus, sha256), sha256)):
@@ -131,7 +139,9 @@ def _fill(folder: Path, corpus: Corpus, survey: Survey, say: Say) -> None:
     kind = TOKENIZERS[corpus.tokenizer]
     tokenizer = kind.train(training_texts(corpus, survey), corpus.vocabulary)
     about = {"name": corpus.name, "sha256": survey.sha256, "tokenizer": corpus.tokenizer}
-    entry.write(folder, about, tokenizer, tokens(corpus, survey, tokenizer, say))
+    lines = LineHashes()
+    stream = tokens(corpus, survey, tokenizer, say, lines)
+    entry.write(folder, about, tokenizer, stream, lines.repeated)
 
 
 def _place(root: Path, corpus: Corpus, sha256: str) -> Path:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ablate.data.corpora import Corpus
 from ablate.data.documents import Digest, Piece, Split, Survey, parts
+from ablate.data.repeated import LineHashes
 from ablate.data.tokenizers import Tokenizer
 from ablate.errors import UserError
 
@@ -27,17 +28,19 @@ def training_texts(corpus: Corpus, survey: Survey) -> Iterator[str]:
 
 
 def tokens(
-    corpus: Corpus, survey: Survey, tokenizer: Tokenizer, say: Say
+    corpus: Corpus, survey: Survey, tokenizer: Tokenizer, say: Say, lines: LineHashes
 ) -> Iterator[tuple[Split, np.ndarray, bool]]:
     """Split, token ids and whether they begin a document, for every stretch of a corpus.
 
-    Raises UserError, at the end, where the corpus is not what the survey saw.
+    `lines` is shown the text on the way. Raises UserError, at the end, where the corpus is not what
+    the survey saw.
     """
     total, done, spoken = sum(survey.lengths), 0, time.monotonic()
     stretches = parts(_unchanged(corpus, survey), survey)
     while batch := list(islice(stretches, BATCH)):
         ids = tokenizer.encode_many([part.text for part in batch])
         for part, part_ids in zip(batch, ids, strict=True):
+            lines.feed(part)
             yield part.split, part_ids, part.first
         done += sum(len(part.text) for part in batch)
         if done < total and time.monotonic() - spoken > HEARTBEAT:

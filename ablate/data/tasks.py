@@ -38,6 +38,9 @@ class BatchSource:
     vocabulary: int
     tokens_train: int | None = None
     tokens_validation: int | None = None
+    texts_validation: int | None = None
+    texts_repeated: int | None = None
+    share_repeated: float | None = None
 
 
 class Task(ABC):
@@ -129,7 +132,9 @@ class CorpusTask(Task):
         """The corpus."""
         corpus = self.corpus
         sizes = len(corpus.train), len(corpus.validation)
-        return BatchSource(corpus.name, corpus.sha256, corpus.vocabulary, *sizes)
+        seen = corpus.repeated
+        again = (seen.texts, seen.repeated, seen.share) if seen else ()
+        return BatchSource(corpus.name, corpus.sha256, corpus.vocabulary, *sizes, *again)
 
     def costs(self) -> np.ndarray:
         """What each token costs a model that knows only training frequencies, in nats.

@@ -10,6 +10,8 @@ import numpy as np
 from ablate.errors import UserError
 
 SEPARATOR = 0
+LONGEST_WORD = 256
+"""Bytes of a word within which bpe merges: its time grows with the square of a word's length."""
 
 
 class Tokenizer(ABC):
@@ -148,7 +150,9 @@ class Bpe(Tokenizer):
 
         assert vocabulary is not None, "Corpus refuses a bpe without a size"
         model = Model(models.BPE())
-        model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        words = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        parts = pre_tokenizers.FixedLength(LONGEST_WORD)
+        model.pre_tokenizer = pre_tokenizers.Sequence([words, parts])
         model.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=vocabulary,
@@ -189,3 +193,4 @@ class Bpe(Tokenizer):
 
 TOKENIZERS: dict[str, type[Tokenizer]] = {"bytes": Bytes, "characters": Characters, "bpe": Bpe}
 SMALLEST_BPE = 257  # the separator and the 256 bytes
+LARGEST_BPE = 2**20  # the library makes room for all before it counts any

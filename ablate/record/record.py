@@ -33,6 +33,11 @@ class RecordedCorpus(RecordPart):
     tokens_train: int | None = None
     """None where examples are drawn without end."""
     tokens_validation: int | None = None
+    texts_validation: int | None = left_out()
+    texts_repeated: int | None = left_out()
+    """Validation texts that stand in training too, whole or nearly."""
+    share_repeated: float | None = left_out()
+    """What they make up of the validation text."""
 
 
 @dataclass

@@ -59,15 +59,25 @@ def test_a_damaged_entry_is_made_anew(book, cache, prepared, name, damage, entri
     assert len(entries(cache)) == 1
 
 
-def test_of_an_entry_too_large_for_checksums_the_sizes_are_compared(
+def test_a_large_file_is_read_for_its_checksum_once_and_when_it_changed(
     book, cache, prepared, monkeypatch, entries
 ):
-    monkeypatch.setattr(entry, "CHECKED", 0)
+    monkeypatch.setattr(entry, "CHECKED", 100)
     prepared(book)
     [place] = entries(cache)
+    path = place / "train.tokens"
+    assert path.stat().st_size > 100
+    read, checksum = [], entry._checksum
+    monkeypatch.setattr(entry, "_checksum", lambda path: read.append(path.name) or checksum(path))
     assert entry.read(place)
-    os.truncate(place / "train.tokens", 10)
+    assert path.name not in read
+    before, data = path.stat(), path.read_bytes()
+    path.write_bytes(data[:50] + b"?" + data[51:])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert entry.read(place) is None
+    assert path.name in read
+    prepared(book)
+    assert path.read_bytes() == data
 
 
 def test_what_another_process_made_meanwhile_is_taken(book, prepared, monkeypatch):

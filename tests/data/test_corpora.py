@@ -127,6 +127,7 @@ def test_every_corpus_that_needs_nothing_is_named_as_its_file(path):
         ("bytes", 300, "corpus.vocabulary=300 is for corpus.tokenizer=bpe"),
         ("bpe", None, "corpus.vocabulary=null: a bpe needs its size, .* 257 or more"),
         ("bpe", 256, "corpus.vocabulary=256"),
+        ("bpe", 10**9, "corpus.vocabulary=1000000000: at most 1048576"),
         ("bpe", "abc", "corpus.vocabulary=abc"),
     ],
 )

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,38 @@ def test_cutting_loses_nothing():
 
 def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
     assert read(tmp_path / "dos.txt", b"\xef\xbb\xbfa\r\nb") == "a\r\nb"
+
+
+def test_each_file_counts_once_however_many_links_lead_to_it(tmp_path):
+    deep = tmp_path / "corpus" / "a" / "b"
+    deep.mkdir(parents=True)
+    for name in ("a/one.txt", "a/b/two.txt"):
+        (tmp_path / "corpus" / name).write_text(name)
+    for name in ("a/up", "a/b/up", "zz"):
+        (tmp_path / "corpus" / name).symlink_to(tmp_path / "corpus", target_is_directory=True)
+    (tmp_path / "corpus" / "a" / "again.txt").symlink_to(deep / "two.txt")
+    (deep / "hard.txt").hardlink_to(tmp_path / "corpus" / "a" / "one.txt")
+    (deep / "loop").symlink_to("loop")
+    both = ["a/b/hard.txt", "a/b/two.txt"]
+    folder = tmp_path / "corpus"
+    for patterns in ([folder], [folder / "**/*.txt"], [folder / "**"], [folder, deep / "up"]):
+        assert names(*patterns) == both
+    assert names(folder / "a/up/a/b/two.txt", folder / "a/again.txt") == ["again.txt"]
+
+
+def test_a_linked_folder_is_followed_in_folders_as_in_globs(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x.txt").write_text("x")
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "linked").symlink_to(tmp_path / "elsewhere")
+    for pattern in ("corpus", "corpus/**/*.txt", "corpus/*/*.txt", "corpus/**"):
+        assert names(tmp_path / pattern) == ["linked/x.txt"]
+
+
+def test_what_can_be_read_once_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/stdin", "/proc/self/environ"):
+        with pytest.raises(UserError, match="save the text to a file"):
+            expand([str(path)])
+    with pytest.raises(UserError, match="no file in this folder"):
+        expand([str(tmp_path)])

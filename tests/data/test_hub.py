@@ -37,7 +37,8 @@ def local(tmp_path: Path) -> Path:
         rows = [""]
         for number in range(count):
             rows += [f" = Title {number} = \n", "", f" Text {split} é . \n", " = = Part = = \n"]
-        lines = [json.dumps({"text": row, "number": 1}) for row in rows]
+        more = {"number": 1, "list": ["a"], "parts": {"a": "b"}}
+        lines = [json.dumps({"text": row, **more}) for row in rows]
         (folder / f"{split}.jsonl").write_text("\n".join(lines))
     return folder
 
@@ -79,6 +80,8 @@ def test_rows_are_documents_split_by_hash_where_there_is_no_validation(local):
     ("key", "value", "message"),
     [
         ("column", "body", "corpus.column=body: .* no such column; it has text, number"),
+        ("column", "list", "corpus.column=list .* holds List.*, not text"),
+        ("column", "parts", "corpus.column=parts .* holds .*, not text"),
         ("column", "number", "corpus.column=number .* holds int64, not text"),
         ("validation", "test", "has no split test; it has train, validation"),
     ],
@@ -87,6 +90,11 @@ def test_what_the_data_set_has_not_is_named(local, key, value, message):
     corpus = Hub(**OPTIONS | {"dataset": str(local), key: value})
     with pytest.raises(UserError, match=message):
         prepare(corpus)
+
+
+def test_a_pattern_that_is_none_is_named():
+    with pytest.raises(UserError, match=r"corpus\.document_start=\[: no pattern"):
+        Hub(**OPTIONS | {"document_start": "["})
 
 
 def test_without_an_answer_the_offline_corpora_are_named_at_once(monkeypatch):

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,3 +91,14 @@ def test_types_are_the_smallest_that_hold_the_vocabulary():
     assert Characters.train([letters], None).dtype == np.uint8
     assert Characters.train([letters + "é文"], None).dtype == np.uint16
     assert trained(Bpe, 280).dtype == np.uint16
+
+
+def test_one_word_of_any_length_takes_time_in_proportion():
+    """Unbounded, these 100,000 letters took ten seconds, and ten times as many a thousand."""
+    word = "ab" * 50_000
+    began = time.process_time()
+    tokenizer = Bpe.train([word], 260)
+    ids = tokenizer.encode(word)
+    assert time.process_time() - began < 3
+    assert tokenizer.decode(ids) == word
+    assert len(ids) < len(word) / 2
