@@ -97,7 +97,7 @@ def ratios(candidates: dict[str, Callable[[], None]], reference: str, rounds: in
     rows = []
     for name, seconds in times.items():
         quotients = [t / b for t, b in zip(seconds, base, strict=True)]
-        low, middle, high = statistics.quantiles(quotients, n=4)
+        low, middle, high = np.quantile(quotients, [0.25, 0.5, 0.75]).tolist()
         rows.append(
             {
                 "name": name,
