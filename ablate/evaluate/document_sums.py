@@ -6,7 +6,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ablate.evaluate.windows import Scores, Windows
-from ablate.judge.at_length import seed_at_length, sums_at
+from ablate.judge.at_length import effect_at, sums_at
 from ablate.judge.by_document import LEVEL, estimate
 from ablate.judge.keeping import Measure
 from ablate.record.evaluated import DocumentScores, Extrapolation, LengthIntervals
@@ -85,7 +85,7 @@ def length_intervals(measured: Extrapolation) -> LengthIntervals:
         for context in measured.lengths:
             sums = sums_at(measured, measure, context)
             values.append(pair(None if sums is None else estimate(sums)))
-            effect = seed_at_length(measured, measure, context).effect
+            effect = effect_at(measured, measure, context)
             better = pair(effect)
             if better is not None and measure == "nll":  # told as nll(c) - nll(L)
                 better = [-better[1], -better[0]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ablate.judge.by_document import DocumentSums
+from ablate.judge.by_document import DocumentEstimate, DocumentSums
 from ablate.judge.keeping import (
     MARGINS,
     Keeping,
@@ -50,28 +50,39 @@ def has_documents(measured: Extrapolation) -> bool:
     return bool(measured.documents.counts)
 
 
-def seed_at_length(measured: Extrapolation, measure: Measure, context: int) -> SeedAtLength:
-    """One run at one context."""
+def effect_at(measured: Extrapolation, measure: Measure, context: int) -> DocumentEstimate | None:
+    """How much better one run does the same targets at a context than at L; None: no number."""
     trained = measured.train_length
     own = None if trained is None else sums_at(measured, measure, trained)
-    at, guess = sums_at(measured, measure, context), guessed(measured, measure)
+    at = sums_at(measured, measure, context)
     paired = at is not None and own is not None and len(at.counts) == len(own.counts)
-    return SeedAtLength(
-        effect=better(measure, at, own) if paired and at and own else None,
-        above_guessing=None if own is None or guess is None else better(measure, own, guess),
-    )
+    return better(measure, at, own) if paired and at and own else None
+
+
+def seeds_at_lengths(
+    measured: Extrapolation, measure: Measure, contexts: Sequence[int]
+) -> list[SeedAtLength]:
+    """One run at each context; how far it is above guessing at L is the same for all."""
+    trained = measured.train_length
+    own = None if trained is None else sums_at(measured, measure, trained)
+    guess = guessed(measured, measure)
+    above_guessing = None if own is None or guess is None else better(measure, own, guess)
+    effects = (effect_at(measured, measure, context) for context in contexts)
+    return [SeedAtLength(effect, above_guessing) for effect in effects]
 
 
 def kept(runs: Sequence[Extrapolation], measure: Measure, context: int) -> Keeping:
     """The word for an arm at a context from what its runs measured, one a seed; at 5 % alone."""
-    return keeping([seed_at_length(run, measure, context) for run in runs], MARGINS[measure])
+    seeds = [seed for run in runs for seed in seeds_at_lengths(run, measure, [context])]
+    return keeping(seeds, MARGINS[measure])
 
 
 def kept_together(
     runs: Sequence[Extrapolation], measure: Measure, contexts: Sequence[int]
 ) -> list[Keeping]:
     """The words for an arm at several contexts, at 5 % all together."""
-    lengths = [[seed_at_length(run, measure, context) for run in runs] for context in contexts]
+    by_run = [seeds_at_lengths(run, measure, contexts) for run in runs]
+    lengths = [[seeds[place] for seeds in by_run] for place in range(len(contexts))]
     return keeping_together(lengths, MARGINS[measure])
 
 

@@ -120,13 +120,15 @@ def estimate(sums: DocumentSums, reference: DocumentSums | None = None) -> Docum
         less, less_without = ratios(totals[1], counts[1])
         value -= less
         without = [own - other for own, other in zip(without, less_without, strict=True)]
-    sparsest, middle = min(counts, key=effective_documents), math.fsum(without) / len(kept)
+    by_part = [(effective_documents(own), own) for own in counts]
+    effective, sparsest = min(by_part, key=lambda part: part[0])
+    middle = math.fsum(without) / len(kept)
     squares = math.fsum((each - middle) ** 2 for each in without)
     return DocumentEstimate(
         value=value,
         variance=squares * (len(kept) - 1) / len(kept),
         documents=len(kept),
-        effective=effective_documents(sparsest),
+        effective=effective,
         largest=max(sparsest) / math.fsum(sparsest),
         windows=min(part.windows for part in parts),
     )

@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ablate.errors import UserError
 from ablate.judge.intervals import Interval, over_seeds
+from ablate.judge.keeping import Keeping, Measure
 from ablate.judge.profile import profile
 from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import BY_KEY, Column, Missing
+from ablate.report.runs.kept import kept_by_measure
 from ablate.report.runs.settings import (
     IDENTITY,
     Settings,
@@ -66,6 +69,11 @@ class TableRow:
     def seeds(self) -> list[Any]:
         """The distinct seeds of the row's runs, in order."""
         return distinct(run.record.seed for run in self.runs)
+
+    @cached_property  # table, legend and files ask for it, and it weighs every document
+    def kept(self) -> dict[Measure, dict[float, Keeping]]:
+        """What the row keeps of what was learned at L, by measure and context."""
+        return kept_by_measure(self.runs)
 
 
 @dataclass(frozen=True)

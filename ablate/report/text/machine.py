@@ -10,7 +10,6 @@ from ablate.record import study_note
 from ablate.record.record import SCHEMA
 from ablate.report.inference.analysis import Analysis
 from ablate.report.runs.columns import COLUMNS, Column
-from ablate.report.runs.kept import kept_by_measure
 from ablate.report.runs.measured import measured
 from ablate.report.runs.settings import key_value, text
 from ablate.report.runs.shown import facts
@@ -167,7 +166,7 @@ def _words_at_length(row: TableRow) -> dict[str, dict[str, str]]:
     """The words by measure and context in train lengths, {} where no record has them."""
     return {
         measure: {context_name(factor): kept.word for factor, kept in by_factor.items()}
-        for measure, by_factor in kept_by_measure(row.runs).items()
+        for measure, by_factor in row.kept.items()
     }
 
 

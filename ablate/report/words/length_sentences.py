@@ -6,7 +6,6 @@ from ablate.judge.keeping import KeepingWord, Measure
 from ablate.judge.text_and_seeds import SeedsMean
 from ablate.report.inference.length_facts import BestAtLength, KeptByArm, LengthFact, LengthTold
 from ablate.report.runs.columns import Missing
-from ablate.report.runs.kept import kept_by_measure
 from ablate.report.runs.tables import TableRow
 from ablate.report.words.length_outlook import length_outlook
 from ablate.report.words.numbers import amount, count_of, some, spread
@@ -138,7 +137,7 @@ def listed(names: Sequence[str]) -> str:
 
 def row_words(row: TableRow) -> tuple[str, str] | None:
     """Of a row the longest context and the words there, by accuracy and by nll."""
-    by_measure = kept_by_measure(row.runs).values()
+    by_measure = row.kept.values()
     if not by_measure:
         return None
     longest = max(max(by_factor) for by_factor in by_measure)
