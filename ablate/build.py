@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from ablate.config.parts import Config, locate, part
-from ablate.data.store import TokenizedCorpus, prepare
+from ablate.data.store import TokenizedCorpus, noted, prepare
 from ablate.data.tasks import Task
 from ablate.errors import UserError
 from ablate.model.init import InitRecipe, initialise
@@ -90,6 +90,18 @@ def build_corpus(
         return None
     corpus = part(config, "corpus")()
     return prepare(corpus, cache, progress)
+
+
+def known_text(config: Config) -> str | None:
+    """The sha256 of the corpus if this machine has read it as it is now; no text is read."""
+    return noted(part(config, "corpus")()) if needs_corpus(config) else None
+
+
+def text_files(config: Config) -> list[str]:
+    """Whole paths of the files and folders that the corpus was asked for; [] for any other."""
+    files = config["corpus"].get("files") if needs_corpus(config) else None
+    patterns = [files] if isinstance(files, str) else files or []
+    return [str(Path(pattern).expanduser().absolute()) for pattern in patterns]
 
 
 def corpus_key(config: Config) -> str:

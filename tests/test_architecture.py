@@ -21,10 +21,10 @@ ROOMS: dict[str, set[str]] = {
     "shell": {"errors"},
     "config": {"errors"},
     "record": {"errors", "shell"},
-    "judge": {"errors", "shell", "config", "record"},
+    "judge": {"errors", "shell", "record"},
     "model": {"errors"},
     "data": {"errors"},
-    "train": {"errors", "config", "record", "judge", "model", "data"},
+    "train": {"errors", "record", "judge", "model", "data"},
     "build": {"errors", "config", "model", "data", "train"},
     "evaluate": {
         *("errors", "shell", "config", "record", "judge", "model", "data", "train", "build"),

@@ -13,7 +13,7 @@ from ablate.judge.profile import (
     grows_exponentially,
     profile,
 )
-from ablate.judge.thresholds import DYING, HIGH_FIRST_LOSS, LARGE_HEAD, LIFTED_STREAM, OWN_TOKEN
+from ablate.judge.thresholds import HIGH_FIRST_LOSS
 from ablate.train.instruments import slope
 
 LUCK = "the targets happen to lie where these logits are low"
@@ -64,14 +64,14 @@ def causes_of_excess(first: FirstLoss) -> tuple[list[str], list[str]]:
     """What makes the logits large, and what to try against it; empty where they are small."""
     causes, advice = [], []
     scale = first.head_std * math.sqrt(first.width)
-    lifted = first.stream > LIFTED_STREAM
-    if first.tied and first.own > OWN_TOKEN * first.spread:
+    lifted = first.stream > 1.2
+    if first.tied and first.own > 2 * first.spread:
         causes.append(
             f"the head is tied to embeddings of std {first.head_std:.2g}, so that each token's own "
             f"logit stands {first.own:.0f} above the others"
         )
         advice.append("tied=false, or an init with small embeddings (init=gpt2)")
-    elif scale > LARGE_HEAD or (large(first.spread) and not lifted):
+    elif scale > 1.5 or (large(first.spread) and not lifted):
         causes.append(f"the head's weights are large (std {first.head_std:.2g} as they act)")
         advice.append("an init with a smaller head")
     if lifted:
@@ -151,7 +151,7 @@ def activations(cell: Cell) -> CheckResult:
     if grows_exponentially(stream_slope, change_slope, len(depth.changes)):
         advice = "a norm placement, residual=depth_scaled, or a smaller init"
         return warning(f"{text}, exponential growth{factor}: each block adds more", values, advice)
-    if not growth > DYING:
+    if not growth > 1e-3:
         return warning(f"{text}, the stream dies out{factor}", values, "residual=on, or a norm")
     return ok(f"{text}{factor}", values)
 

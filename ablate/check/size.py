@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from torch import nn
 
 from ablate.check.cell import Cell, CheckResult, broken, ok, warning
-from ablate.judge.thresholds import DEEP, LEVEL_STREAM, WASHED_OUT
+from ablate.judge.thresholds import DEEP, WASHED_OUT
 from ablate.model.transformer import Transformer, count_parameters, flops_per_token
 
 
@@ -78,9 +78,7 @@ def schedule(cell: Cell) -> CheckResult:
     if first == 0:
         advice = "a warmup that begins at 1/W"
         return broken(f"{text}: the first step is lost", values, advice)
-    level = all(
-        math.isclose(rms, depth.stream[-1], rel_tol=LEVEL_STREAM) for rms in depth.stream[1:]
-    )
+    level = all(math.isclose(rms, depth.stream[-1], rel_tol=0.01) for rms in depth.stream[1:])
     deep = len(depth.inputs) >= DEEP and level and depth.kept < WASHED_OUT
     if deep and first >= peak:
         text += (

@@ -67,7 +67,7 @@ def read_choice(group: str, path: Path) -> Choice:
     try:
         text = path.read_text(encoding="utf-8")
         content = yaml.load(text, ValueLoader) or {}
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise UserError(f"{path}: must hold KEY: VALUE lines, one of them _target_: module.Class")
@@ -129,6 +129,14 @@ class Catalogue:
         """Which choice of each group run.yaml takes."""
         entries = [e for e in self._run["defaults"] if isinstance(e, dict)]
         return {g: n for e in entries for g, n in e.items() if not g.startswith("override ")}
+
+    @cached_property
+    def targets(self) -> frozenset[str]:
+        """Every class that a file names; no class from elsewhere is imported."""
+        files = (path for folder in self.folders for path in folder.glob("*/*.yaml"))
+        texts = (path.read_text(encoding="utf-8", errors="replace") for path in files)
+        named = (re.findall(r"_target_[\"']?\s*:\s*([^\s,}]+)", text) for text in texts)
+        return frozenset(name.strip("\"'") for names in named for name in names)
 
     @cached_property
     def _run(self) -> dict[str, Any]:

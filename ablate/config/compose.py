@@ -25,7 +25,7 @@ from ablate.config.catalogue import Catalogue, config_folder
 from ablate.config.identity import Identity, identify, named
 from ablate.config.interpolations import check_references, has_references
 from ablate.config.mistakes import Mistakes
-from ablate.config.overrides import MOST_RUNS, Overrides
+from ablate.config.overrides import FROM_FILES, MOST_RUNS, Overrides, classes
 from ablate.config.schema import RunConfig, check_ranges, plain, resolved, typed, unresolved
 from ablate.errors import UserError
 
@@ -108,6 +108,10 @@ class Composer:
         """Overrides so that Hydra reads them as we do; raises UserError as `jobs` does."""
         return tuple(str(self._overrides.read(text).input_line) for text in overrides)
 
+    def check_stored(self, word: str) -> Override:
+        """A word that stands in a run's folder; raises UserError for one that may not."""
+        return self._overrides.check_stored(word)
+
     @contextmanager
     def session(self) -> Iterator[None]:
         """Hydra's global state, needed around `one` and `whole`."""
@@ -144,6 +148,8 @@ class Composer:
         except yaml.YAMLError as error:
             raise UserError(f"not YAML: {' '.join(str(error).split())}") from error
         check_ranges(config)
+        if foreign := classes(config) - self.catalogue.targets:
+            raise UserError(FROM_FILES.format(name=min(foreign)))
         files = {
             "config": written,
             "hydra": {"hydra": hydra_settings(base.hydra, parsed, of_many=of_many)},

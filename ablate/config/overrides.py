@@ -1,6 +1,9 @@
 """The words of a command line as Hydra reads them, checked against what there is."""
 
+import re
+from collections.abc import Mapping
 from itertools import islice
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
@@ -12,10 +15,32 @@ from ablate.config.text_keys import is_text
 from ablate.config.values import as_text
 from ablate.errors import UserError
 
+TARGET = "_target_"
 VERBS = ("run", "check", "report", "diff", "list", "board", "evaluate", "sample")
 MOST_RUNS = 100_000
 """What one command may ask for; planning so many takes minutes."""
 OWN_CHOICE = " A choice of your own needs --config-dir DIR, with DIR/{group}/{name}.yaml in it."
+
+
+FROM_FILES = (
+    "{name}: a class is named by a file of choices alone, not by a setting; your own needs a file "
+    "DIR/GROUP/NAME.yaml with a line _target_: and --config-dir DIR"
+)
+REFERENCE = re.compile(r"(?<!\\)(?:\\\\)*\$\{")
+"""What OmegaConf replaces by another value; not with a backslash before it."""
+
+
+def classes(value: Any) -> set[str]:
+    """The classes that plain data name.
+
+    >>> classes({"a": [{"_target_": "os.system"}], "_target_x": 1})
+    {'os.system'}
+    """
+    if isinstance(value, Mapping):
+        inside = (classes(part) for key, part in value.items() if key != TARGET)
+        own = {str(value[TARGET])} if TARGET in value else set()
+        return own.union(*inside)
+    return set().union(*map(classes, value)) if isinstance(value, list) else set()
 
 
 def check_sweep(override: Override) -> None:
@@ -49,8 +74,34 @@ class Overrides:
             self._known[text] = self._read_anew(text)
         return self._known[text]
 
+    def check_stored(self, text: str) -> Override:
+        """A word that stands in a run's folder, for one run; raises UserError for one that may not.
+
+        It chooses among what there is and sets plain values: it names no class, sets nothing of
+        Hydra and takes no value from elsewhere.
+        """
+        key = text.partition("=")[0]
+        instead = f"; type {key}=VALUE on this command line instead"
+        if REFERENCE.search(text):
+            raise UserError(f"{text}, which takes its value from elsewhere{instead}")
+        override = self.read(text)
+        if override.key_or_group.startswith("hydra"):
+            raise UserError(f"{text}, which sets something of Hydra: not from a run's folder")
+        if override.is_sweep_override():
+            raise UserError(f"{text}, which is several values{instead}")
+        self.check(override)
+        return override
+
     def check(self, override: Override) -> None:
-        """Raise UserError for a key, group or choice that is not there, and for a useless sweep."""
+        """Raise UserError for a key, group or choice that is not there, and for a useless sweep.
+
+        Also for a word that names a class, or a folder of choices past --config-dir.
+        """
+        values = [] if override.is_sweep_override() else [override.value()]
+        if TARGET in override.key_or_group.split(".") or any(map(classes, values)):
+            raise UserError(FROM_FILES.format(name=override.input_line))
+        if override.key_or_group.startswith("hydra.searchpath"):
+            raise UserError(f"{override.input_line}: folders of choices are given by --config-dir")
         check_sweep(override)
         self._check_key(override)
 

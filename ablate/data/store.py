@@ -83,6 +83,15 @@ def fingerprint(corpus: Corpus, cache: Path | None = None) -> str | None:
     return survey.sha256
 
 
+def noted(corpus: Corpus, cache: Path | None = None) -> str | None:
+    """The sha256 of a corpus that was read before and has not changed since; no text is read.
+
+    Raises UserError for files that are not there.
+    """
+    root = (cache or cache_folder()).absolute()
+    return _noted_hash(_note_path(root, corpus, corpus.stamp()))
+
+
 def require(corpus: TokenizedCorpus, tokens_train: int, tokens_validation: int, why: str) -> None:
     """Raise UserError, with the numbers, where a corpus has fewer tokens than are needed.
 

@@ -52,7 +52,7 @@ def find_side(word: str, outputs: Path) -> Side:
     path = Path(word)
     if path.exists() or (outputs / path).is_dir():
         return _one_arm(word, collect([path], outputs))
-    newest = [load(directory) for directory in newest_study(outputs)]
+    newest = [load(directory, outputs) for directory in newest_study(outputs)]
     for runs in (newest, collect([outputs], outputs)):
         fitting = _fitting(word, runs)
         if fitting:

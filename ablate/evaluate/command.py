@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ablate.build import text_files
 from ablate.errors import UserError
 from ablate.evaluate.finished import Finished, find_run, open_run
 from ablate.evaluate.trained import measure_trained
@@ -75,7 +76,7 @@ def measure(run: Finished, overrides: Sequence[str]) -> Evaluation:
         run.bench, run.config, lambda doing: print(doing, file=sys.stderr) if doing else None
     )
     entry.overrides, entry.steps_done = list(overrides), run.steps
-    entry.corpus = EvaluatedText(source.name, source.sha256)
+    entry.corpus = EvaluatedText(source.name, source.sha256, text_files(run.config))
     entry.finished = datetime.now(UTC).isoformat(timespec="seconds")
     return entry
 
@@ -93,9 +94,7 @@ def add(directory: Path, entry: Evaluation) -> None:
     """Append an entry to the record's `evaluations`; raises UserError where a run has begun."""
     try:
         with hold(directory):
-            stored, problem = disk.read(directory)
-            if stored is None:
-                raise UserError(f"{directory / disk.FILE}: {problem}")
+            stored = disk.read_own(directory)
             stored.evaluations = [*stored.evaluations, entry]
             disk.write(directory, stored)
     except Busy as error:

@@ -1,18 +1,19 @@
 """A trained run, rebuilt from its folder."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 
 from ablate.build import Bench, build, build_corpus
 from ablate.config.catalogue import Catalogue, nearest
 from ablate.config.compose import Composer
 from ablate.errors import UserError
-from ablate.record import disk
+from ablate.evaluate.believed import believed
+from ablate.record import disk, run_files, stored
 from ablate.record.record import Record
 from ablate.train import checkpoints
 
@@ -39,8 +40,12 @@ def find_run(word: str, outputs: Path) -> Path:
     """
     path = Path(word)
     if (path / disk.FILE).is_file():
+        root = outputs if path.absolute().is_relative_to(outputs.absolute()) else path
+        if led := run_files.outside(path, root):
+            raise UserError(f"{path}: {led}")
         return path
-    runs = sorted(path.parent for path in outputs.glob(f"*/*/{disk.FILE}"))
+    every = sorted(path.parent for path in outputs.glob(f"*/*/{disk.FILE}"))
+    runs = [run for run in every if not run_files.outside(run, outputs)]
     matches = [run for run in runs if run.name.startswith(word) or run.name.endswith(f"-{word}")]
     if len(matches) == 1:
         return matches[0]
@@ -61,32 +66,34 @@ def open_run(
     not fit what the overrides ask for.
     """
     directory = find_run(word, outputs)
-    stored, problem = disk.read(directory)
-    if stored is None:
-        raise UserError(f"{directory / disk.FILE}: {problem}")
+    if strange := run_files.strangers(directory):
+        raise UserError(f"{directory}: {strange[0]}; it is not read")
+    record = disk.read_own(directory)
     state = checkpoints.load(directory)
-    if state is None:
+    weights, progress = (state or {}).get("model"), (state or {}).get("progress")
+    if not isinstance(weights, dict) or not isinstance(progress, dict):
         raise UserError(f"{directory / checkpoints.NAME}: missing or damaged; run it again first")
     composer = Composer(folders)
-    own = own_overrides(directory)
+    try:
+        own = believed(directory, record, overrides, composer)
+    except UserError as error:
+        raise UserError(f"{error}{own_folders(directory, composer)}") from error
     left = left_out(own, overrides, composer.catalogue)
     with composer.session():
-        # Where a key stands in both, the new override wins.
-        merged = [*(word for word in own if word not in left), *overrides]
-        words = {word.partition("=")[0]: word for word in merged}
-        jobs = composer.jobs([*words.values()], sweep=True)
+        jobs = composer.jobs([*(w for w in own if w not in left), *overrides], sweep=True)
         if len(jobs) > 1:
             raise UserError(f"{' '.join(overrides)}: several values; one at a time")
         config, _ = composer.one(jobs[0])
     if config["threads"]:
         torch.set_num_threads(config["threads"])
     bench = build(config, build_corpus(config))
+    step = progress.get("step")
     try:
-        bench.model.load_state_dict(state["model"])
-    except RuntimeError as error:
+        bench.model.load_state_dict(weights)
+    except (RuntimeError, TypeError, AttributeError) as error:
         target = " ".join(overrides) or "its config"
         raise UserError(f"{directory.name}: its weights do not fit {target}") from error
-    return Finished(directory, stored, config, bench, state["progress"]["step"], left)
+    return Finished(directory, record, config, bench, step if isinstance(step, int) else 0, left)
 
 
 def left_out(own: Sequence[str], new: Sequence[str], catalogue: Catalogue) -> tuple[str, ...]:
@@ -103,11 +110,11 @@ def left_out(own: Sequence[str], new: Sequence[str], catalogue: Catalogue) -> tu
     return tuple(left)
 
 
-def own_overrides(directory: Path) -> list[str]:
-    """The overrides with which a run was started, from Hydra's file of them; without rerun=."""
-    path = directory / ".hydra" / "overrides.yaml"
-    try:
-        words = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: missing or damaged, so the run cannot be rebuilt") from error
-    return [str(word) for word in words or [] if not str(word).startswith("rerun=")]
+def own_folders(directory: Path, composer: Composer) -> str:
+    """' It was made with --config-dir ...' where a run says so of folders that are not given."""
+    given = {str(folder) for folder in composer.folders}
+    missing = [folder for folder in stored.config_folders(directory) if folder not in given]
+    if not missing:
+        return ""
+    flags = " ".join(f"--config-dir {shlex.quote(folder)}" for folder in missing)
+    return f" The run was made with {flags}, which is to be given again."

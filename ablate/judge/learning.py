@@ -11,10 +11,12 @@ from typing import Literal
 
 from ablate.judge.by_document import LEVEL, DocumentEstimate
 from ablate.judge.intervals import beta_quantile
-from ablate.judge.thresholds import ABOVE_GUESSING, BELOW_UNIGRAM
+from ablate.judge.thresholds import BELOW_UNIGRAM
 
 FEWEST_WINDOWS = 64
 """A difference on the same targets is told by fewer windows than other numbers (see the tests)."""
+ABOVE_GUESSING = 0.02
+"""Share of examples above what guessing gets from which a model has learned a task."""
 
 LearningWord = Literal["learned", "stuck", "undecided"]
 

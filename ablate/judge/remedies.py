@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ablate.config.values import brief
 from ablate.judge.finding import states
 from ablate.record.record import Record, Remedy
 
@@ -66,4 +65,6 @@ def setting(record: Record, key: str) -> str:
         value = record.config
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
-    return brief(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value).lower() if isinstance(value, bool) else str(value)

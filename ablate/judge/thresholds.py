@@ -15,12 +15,6 @@ LOW_FIRST_LOSS = 0.1
 """Below ln V: a model that has learned nothing cannot get there unless it sees its targets."""
 UNTRAINED_SPREAD = 0.6
 """Standard deviation over the vocabulary of an untrained model's logits."""
-LIFTED_STREAM = 1.2
-"""Rms of what the head reads from which on the stream is a cause of large logits."""
-LARGE_HEAD = 1.5
-"""Standard deviation of the head's entries, times sqrt(width), from which on it is a cause."""
-OWN_TOKEN = 2.0
-"""Standard deviations of its logits by which a token's own stands out where the head is tied."""
 
 # The stack before anything is learned.
 
@@ -36,10 +30,6 @@ ALIKE = 0.999
 """Mean cosine between two tokens of a sequence from which on they are one."""
 DEEP = 12
 """Blocks from which on a norm on the skip path asks for warmup."""
-LEVEL_STREAM = 0.01
-"""Share by which the rms of the stream may differ between blocks where norms renew it."""
-DYING = 1e-3
-"""Rms after the last block over that before the first, below which the stream dies out."""
 WASHED_OUT = 0.4
 """Cosine between the stream's start and end below which norms on the skip path have renewed it."""
 
@@ -72,9 +62,6 @@ ONE_WRONG = 0.3
 
 # A trained model.
 
-ABOVE_GUESSING = 0.02
-"""Share of examples above what guessing gets from which a model has learned a task."""
-
 IDLE = 0.99
 """Mean cosine of a token before and after a block that does nothing."""
 FEWEST_IDLE = 8
@@ -89,8 +76,3 @@ FADED = 0.9
 """Retention of the gain over guessing, below which a context beyond the train length is lost."""
 CLIFF = 0.25
 """Nats between the positions just within the train length and those just beyond."""
-
-# Arms that are compared.
-
-UNEQUAL_PARAMETERS = 0.01
-"""A share of the parameters by which arms may differ without a word."""

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from ablate.config.values import brief
 from ablate.judge.beyond import order
 from ablate.judge.evidence import Number
 from ablate.judge.finding import Finding, by_block, states
@@ -52,24 +51,24 @@ def curve_numbers(record: Record, name: str, spikes: float) -> dict[str, Number]
 
 def why(record: Record, name: str) -> tuple[str, tuple[Remedy, ...]]:
     """The likely cause of a bad curve and what to try; another lr may be the better one here."""
-    lr = brief(record.config["lr"])
+    lr = record.config["lr"]
     points = record.curve.points()
     steps, losses = [step for step, _ in points], [loss for _, loss in points]
     longer, hotter = higher("steps", "more steps"), higher("lr", "a larger lr")
     cooler = lower("lr", "a smaller lr")
     if name == "stuck" and still_falling(steps, losses):
-        cause = f"it still falls: too few steps, or lr={lr} is too low"
+        cause = f"it still falls: too few steps, or lr={lr:g} is too low"
         return cause, fitting(record, longer, hotter)
     final, unigram = record.loss.final, record.loss.unigram_train
     far = final is not None and unigram is not None and final > unigram + FAR_ABOVE_UNIGRAM
     if name == "stuck" and far:
-        cause = f"it has not come down to the unigram loss: too few steps, or lr={lr} is far off"
+        cause = f"it has not come down to the unigram loss: too few steps, or lr={lr:g} is far off"
         return cause, fitting(record, longer, hotter, cooler)
     warm = change("warmup", "linear")
     if states(record, "norm", "post-norm") and states(record, "warmup", "absent"):
         placements = change("norm", "deepnorm"), change("norm", "pre")
         return "maybe post-norm without warmup", fitting(record, warm, *placements)
-    cause = f"maybe a learning rate too high (lr={lr})"
+    cause = f"maybe a learning rate too high (lr={lr:g})"
     return cause, fitting(record, cooler, warm, change("clip", "1"))
 
 
@@ -108,7 +107,7 @@ def sharp_attention(record: Record) -> Finding | None:
     return Finding(
         "sharp attention",
         {"attention_max": last} | ({"attention_max_first": first} if first else {}),
-        f"queries and keys grow at this learning rate (lr={brief(record.config['lr'])})",
+        f"queries and keys grow at this learning rate (lr={record.config['lr']:g})",
         fitting(record, change("norm.qk", "true"), lower("lr", "a smaller lr")),
     )
 

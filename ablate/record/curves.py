@@ -1,14 +1,17 @@
 """curves.jsonl of a run: a line a logged step, for what its record does not hold."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ablate.record import run_files
 from ablate.record.parsing import usable
 from ablate.shell.finite import finite
 
 FILE = "curves.jsonl"
+LARGEST = 1 << 30  # bytes that are read at once; a million lines of a deep run
 CurveLine = dict[str, Any]
 """What is logged of a step: `step` always, the rest as the training loop has it."""
 
@@ -25,9 +28,24 @@ def read_lines(directory: Path, most: int | None = None) -> list[CurveLine]:
     line are always kept.
     """
     try:
-        texts = (directory / FILE).read_bytes().splitlines()
+        content = run_files.read(directory / FILE, LARGEST)
     except OSError:
         return []
+    return lines_of(content, most)
+
+
+def too_large(directory: Path) -> str | None:
+    """Say that the curves of a run are not read because of their size, if that is so."""
+    try:
+        size = os.lstat(directory / FILE).st_size
+    except OSError:
+        return None
+    return f"{FILE} is larger than {LARGEST:,} bytes and is not read" if size > LARGEST else None
+
+
+def lines_of(content: bytes, most: int | None = None) -> list[CurveLine]:
+    """Return the lines of a file's content, as `read_lines` does."""
+    texts = content.splitlines()
     lines = (_line(texts[place]) for place in thinned(len(texts), most or len(texts)))
     return [line for line in lines if line is not None]
 

@@ -232,6 +232,8 @@ class EvaluatedText(RecordPart):
 
     name: str | None = None
     sha256: str | None = None
+    files: list[str] = left_out(list)
+    """Whole paths of the files and folders that were asked for, of a text of the user's own."""
 
 
 @dataclass

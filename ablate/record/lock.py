@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from ablate.record import run_files
+
 NAME = ".lock"
 
 
@@ -18,13 +20,15 @@ class Busy(Exception):
 @contextmanager
 def hold(directory: Path) -> Iterator[None]:
     """Hold `directory` for this process alone; raises Busy where another one has it."""
-    with (directory / NAME).open("a+") as file:
+    descriptor = run_files.open_regular(directory / NAME, os.O_RDWR | os.O_CREAT)
+    with os.fdopen(descriptor, "r+") as file:
         try:
             take(file)
         except BlockingIOError as error:
             file.seek(0)
             raise Busy(f"process {file.read().strip() or 'unknown'} is at work on it") from error
         file.truncate(0)
+        file.seek(0)
         file.write(str(os.getpid()))
         file.flush()
         yield
@@ -42,7 +46,7 @@ def take(file: TextIO) -> None:
 def is_held(directory: Path) -> bool:
     """Whether a process of this machine holds the directory."""
     try:
-        with (directory / NAME).open("rb") as file:
+        with run_files.reader(directory / NAME) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -38,6 +38,8 @@ class RecordedCorpus(RecordPart):
     """Validation texts that stand in training too, whole or nearly."""
     share_repeated: float | None = left_out()
     """What they make up of the validation text."""
+    files: list[str] = left_out(list)
+    """Whole paths of the files and folders that were asked for, of a text of the user's own."""
 
 
 @dataclass

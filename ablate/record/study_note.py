@@ -1,6 +1,5 @@
 """study.yaml, the note that `ablate run --study` leaves beside its runs."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +7,12 @@ from typing import Any
 
 import yaml
 
+from ablate.record import run_files
+from ablate.record.replaced import replace_file
+
 FILE = "study.yaml"
 SKIPPED = "skipped"
+LARGEST = 1 << 20  # bytes; a name has some 200
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,7 @@ def write(
     }
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
     folder.mkdir(parents=True, exist_ok=True)
-    new = folder / f".{FILE}.{os.getpid()}"
-    new.write_text(text, encoding="utf-8")
-    new.replace(folder / FILE)
+    replace_file(folder / FILE, text)
 
 
 def read(runs: Iterable[Path]) -> list[LeftOut]:
@@ -49,10 +50,11 @@ def read(runs: Iterable[Path]) -> list[LeftOut]:
 def _of_study(folder: Path) -> list[LeftOut]:
     beginning = f"\n{SKIPPED}:"
     try:
-        _, key, rest = (folder / FILE).read_text(encoding="utf-8").partition(beginning)
+        note = run_files.read(folder / FILE, LARGEST).decode("utf-8")
+        _, key, rest = note.partition(beginning)
         # The rest alone: the names of a thousand runs that stand before would take seconds.
         content = yaml.safe_load(f"{beginning}{rest}") if key else {}
-    except (OSError, ValueError, yaml.YAMLError):
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return []
     entries = content.get(SKIPPED) if isinstance(content, dict) else None
     reasons = (_reason(folder.name, e) for e in (entries if isinstance(entries, list) else []))

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from ablate.errors import UserError
 from ablate.record import look_note, study_note
+from ablate.record.replaced import save
 from ablate.report.inference.analysis import Analysis, analyse
 from ablate.report.options import SUFFIXES, parse
 from ablate.report.runs.collect import Run, collect
@@ -156,7 +157,7 @@ def _draw(report: Report, directory: Path) -> None:
 
 def _save(report: Report, format_name: str, path: Path) -> None:
     try:
-        path.write_text(TEXTS[format_name](report), encoding="utf-8", newline="\n")
+        save(path, TEXTS[format_name](report))
     except OSError as error:
         raise UserError(f"--output {path}: {error.strerror or error}") from None
     print(f"ablate report: wrote {path}", file=sys.stderr)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 import torch
 import yaml
@@ -17,9 +18,10 @@ from ablate.errors import UserError, in_a_line
 from ablate.evaluate.learned import measure_learning
 from ablate.evaluate.trained import measure_trained
 from ablate.judge.diagnosis import diagnose
-from ablate.record import disk
+from ablate.record import disk, run_files
 from ablate.record.lock import hold
 from ablate.record.record import Record
+from ablate.record.replaced import replace_file
 from ablate.run.planned import PlannedRun, ended_since
 from ablate.run.recording import (
     describe,
@@ -36,7 +38,10 @@ from ablate.train.listeners import Listener
 from ablate.train.loop import Stopped
 
 OWN_FILES = ("checkpoint.pt", "curves.jsonl", "record.json", "events.out.tfevents.*")
-HALF_WRITTEN = (".checkpoint.pt.*", ".record.json.*", "curves.jsonl.partial")
+HALF_WRITTEN = (
+    *(".checkpoint.pt.*", ".record.json.*", ".curves.jsonl.*", ".config.yaml.*"),
+    ".hydra/.*",
+)
 """What a process that was killed while it wrote leaves behind."""
 
 
@@ -75,7 +80,7 @@ def execute(
         try:
             disk.write(directory, result)
             text = yaml.safe_dump(planned.config, sort_keys=False, allow_unicode=True)
-            (directory / "config.yaml").write_text(text, encoding="utf-8")
+            replace_file(directory / "config.yaml", text)
             train_and_measure(planned, result, audience, join)
         except (Stopped, KeyboardInterrupt):
             finish(result, "interrupted", None, audience.seconds())
@@ -196,7 +201,7 @@ def clear(directory: Path, patterns: Sequence[str]) -> None:
             path.unlink()
 
 
-class LogFile(logging.FileHandler):
+class LogFile(logging.StreamHandler[TextIO]):
     """A log that loses a line when the disk is full, and says so to nobody: the run will."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
@@ -207,7 +212,8 @@ class LogFile(logging.FileHandler):
 def logged(directory: Path) -> Iterator[logging.Logger]:
     """A logger that writes run.log in a run's directory."""
     logger = logging.getLogger(f"ablate.run.{directory.name}")
-    handler = LogFile(directory / "run.log", encoding="utf-8")
+    file = run_files.append(directory / "run.log")
+    handler = LogFile(file)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger.setLevel(logging.INFO)
     logger.propagate = False
@@ -218,4 +224,4 @@ def logged(directory: Path) -> Iterator[logging.Logger]:
     finally:
         logger.removeHandler(handler)
         with suppress(OSError):
-            handler.close()
+            file.close()

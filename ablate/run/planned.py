@@ -10,7 +10,9 @@ from omegaconf import OmegaConf
 
 from ablate.config.compose import Composition
 from ablate.config.identity import Identity
-from ablate.record import disk
+from ablate.errors import UserError
+from ablate.record import disk, run_files
+from ablate.record.replaced import replace_file
 
 FINISHED = ("done", "diverged")
 Stamp = tuple[int, int] | None
@@ -34,7 +36,9 @@ class PlannedRun:
     def of(cls, composition: Composition) -> "PlannedRun":
         """A composed run in its folder, OUTPUTS/STUDY/NAME."""
         config, identity = composition.config, composition.identity
-        directory = Path(config["outputs"]) / config["study"] / identity.name
+        outputs = Path(config["outputs"])
+        directory = outputs / config["study"] / identity.name
+        refuse_foreign(directory, outputs, config)
         return cls(config, identity, directory, composition.files, stamp(directory))
 
     @property
@@ -61,7 +65,7 @@ class PlannedRun:
         files = {**self.hydra_files, "hydra": {"hydra": {**hydra, "runtime": runtime}}}
         for name, content in files.items():
             text = OmegaConf.to_yaml(OmegaConf.create(content))
-            (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+            replace_file(folder / f"{name}.yaml", text)
 
     def status(self) -> str | None:
         """The status on disk, None without a readable record."""
@@ -70,6 +74,23 @@ class PlannedRun:
     def wanted(self) -> bool:
         """Whether there is still something to do."""
         return is_wanted(self.status(), self.config)
+
+
+def refuse_foreign(directory: Path, outputs: Path, config: Mapping[str, Any]) -> None:
+    """Raise UserError for a run's folder that is not ours to write to, before anything is done.
+
+    That is one behind a link out of the outputs, one with a link or a FIFO in place of a file of
+    ours, and one whose record another version of ablate made, which rerun=true replaces.
+    """
+    if led := run_files.outside(directory, outputs):
+        raise UserError(f"{directory}: {led}, or give outputs=")
+    if strange := run_files.strangers(directory):
+        raise UserError(f"{directory}: {strange[0]}; nothing is written there: remove it first")
+    record, _ = disk.read(directory)
+    if record and not config["rerun"] and (other := disk.other_schema(record)):
+        raise UserError(
+            f"{directory}: {other}: go on with that version of ablate, or rerun=true begins anew"
+        )
 
 
 def status_on_disk(directory: Path) -> str | None:

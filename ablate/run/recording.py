@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import ablate
-from ablate.build import Bench, facts
+from ablate.build import Bench, facts, text_files
 from ablate.config.identity import Identity
 from ablate.data.tasks import IGNORED
 from ablate.evaluate.learned import frequencies_loss
@@ -20,7 +20,7 @@ from ablate.judge import labels, spikes
 from ablate.judge.first_loss import collision
 from ablate.judge.learning import LearningWord, has_learning
 from ablate.model.transformer import count_parameters, flops_per_token
-from ablate.record import disk
+from ablate.record import disk, run_files
 from ablate.record.curves import read_lines
 from ablate.record.record import (
     DepthProfile,
@@ -65,7 +65,7 @@ def describe(record: Record, bench: Bench, config: Mapping[str, Any]) -> None:
     record.facts = facts(config, bench.model.position)
     record.parameters = count_parameters(bench.model)
     record.flops_per_token = flops_per_token(bench.model)
-    record.corpus = RecordedCorpus(**asdict(bench.task.source))
+    record.corpus = RecordedCorpus(**asdict(bench.task.source), files=text_files(config))
     record.loss.uniform = bench.task.uniform
     record.loss.unigram = bench.task.unigram()
     record.loss.unigram_train = bench.task.unigram_train()
@@ -188,7 +188,7 @@ def close_record(
             record.loss.first = lines[0].get("loss")
     finish(record, status, why if status == "failed" else None, seconds)
     disk.write(directory, record)
-    with (directory / "run.log").open("a", encoding="utf-8") as file:
+    with run_files.append(directory / "run.log") as file:
         file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} ERROR {why}\n")
 
 

@@ -1,11 +1,12 @@
 """The checkpoint of a run: everything that the next step depends on, replaced atomically."""
 
 import os
-import pickle
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 import torch
+
+from ablate.record import run_files
 
 NAME = "checkpoint.pt"
 
@@ -36,8 +37,9 @@ def save(directory: Path, state: dict[str, Any]) -> None:
     Raises OSError (a full disk, no permission), with the old checkpoint intact.
     """
     partial = directory / f".{NAME}.{os.getpid()}"
+    partial.unlink(missing_ok=True)  # of a process of that number which was killed
     try:
-        with partial.open("wb") as file:
+        with partial.open("xb") as file:
             writer = Writer(file)
             try:
                 torch.save(state, cast(IO[bytes], writer))  # it needs these two methods
@@ -51,11 +53,13 @@ def save(directory: Path, state: dict[str, Any]) -> None:
 
 
 def load(directory: Path) -> dict[str, Any] | None:
-    """The state last saved, or None where there is none or it cannot be read."""
-    path = directory / NAME
-    if not path.exists():
-        return None
+    """The state last saved, or None where there is none or it cannot be read.
+
+    Of what the file names nothing is imported or called but what tensors are made of.
+    """
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, EOFError, RuntimeError, ValueError, KeyError, pickle.UnpicklingError):
+        with run_files.reader(directory / NAME) as file:
+            state = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception:  # a dozen kinds, as the file holds whatever someone put there
         return None
+    return state if isinstance(state, dict) else None

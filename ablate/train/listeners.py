@@ -1,12 +1,13 @@
 """What hears of a run while it trains, and the one that keeps its curves."""
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from ablate.record.curves import FILE, as_text, read_lines
+from ablate.record import run_files
+from ablate.record.curves import FILE, LARGEST, as_text, lines_of
 from ablate.record.record import Record
+from ablate.record.replaced import replace_file
 
 
 class Listener:
@@ -50,15 +51,17 @@ class Curves(Listener):
         self._file: TextIO | None = None
 
     def start(self, record: Record, resumed_at: int) -> None:
-        """Bring the file back to `resumed_at` and open it for more."""
-        kept = [line for line in read_lines(self.path.parent) if line["step"] <= resumed_at]
-        temporary = self.path.with_suffix(".jsonl.partial")
-        with temporary.open("w", encoding="utf-8") as file:
-            file.writelines(as_text(line) for line in kept)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.path)
-        self._file = self.path.open("a", encoding="utf-8")
+        """Bring the file back to `resumed_at` and open it for more.
+
+        Raises OSError where there is a file that cannot be read, before it is changed.
+        """
+        before = b""
+        if resumed_at:
+            with suppress(FileNotFoundError):
+                before = run_files.read(self.path, LARGEST)
+        kept = [line for line in lines_of(before) if line["step"] <= resumed_at]
+        replace_file(self.path, "".join(map(as_text, kept)))
+        self._file = run_files.append(self.path)
 
     def log(self, line: dict) -> None:
         """Append one line and flush it."""

@@ -7,7 +7,6 @@ from typing import Any, overload
 import torch
 from torch import Tensor, nn
 
-from ablate.config.values import brief
 from ablate.errors import UserError
 from ablate.model.projection import Projection
 
@@ -44,10 +43,10 @@ def check_options(shares: dict[str, float], others: dict[str, float]) -> None:
     """Raise UserError for a share outside [0, 1) or another number below 0."""
     for name, value in shares.items():
         if not 0 <= value < 1:
-            raise UserError(f"{name}={brief(value)}: must be 0 or more and below 1")
+            raise UserError(f"{name}={value:g}: must be 0 or more and below 1")
     for name, value in others.items():
         if value < 0:
-            raise UserError(f"{name}={brief(value)}: must be 0 or more")
+            raise UserError(f"{name}={value:g}: must be 0 or more")
 
 
 class OptimizerRecipe(ABC):

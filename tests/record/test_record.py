@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ablate.record import disk
+from ablate.record import disk, run_files
 from ablate.record.evaluated import (
     DocumentScores,
     Evaluation,
@@ -248,16 +248,16 @@ def test_a_missing_record_or_run_is_a_problem(tmp_path: Path) -> None:
     assert disk.read(tmp_path) == (None, "missing record.json")
     assert disk.read(tmp_path / "nowhere") == (None, "missing record.json")
     (tmp_path / disk.FILE).mkdir()
-    assert disk.read(tmp_path) == (None, "record.json is not a file")
+    assert disk.read(tmp_path) == (None, "record.json is a folder, not a regular file")
 
 
 def test_a_record_that_may_not_be_read_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def deny(path: Path) -> bytes:
+    def deny(path: Path, most: int) -> bytes:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", deny)
+    monkeypatch.setattr(run_files, "read", deny)
     found, problem = disk.read(put(tmp_path, json.dumps(minimal())))
     assert (found, problem) == (None, "record.json cannot be read: Permission denied")
 

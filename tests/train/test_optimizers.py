@@ -204,5 +204,3 @@ def test_options_out_of_range_are_told_when_the_recipe_is_made(name: str) -> Non
     share = "momentum" if "momentum" in CONTENT[name] else "beta2"
     with pytest.raises(UserError, match=rf"optim: {share}=1: must be 0 or more and below 1"):
         optimizer(name, model(), **{share: 1.0})
-    with pytest.raises(UserError, match=rf"optim: {share}=1\.0000001: "):
-        optimizer(name, model(), **{share: 1.0000001})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ablate.errors import UserError, in_a_line
+from ablate.record.replaced import save
 from ablate.report.figures.failure_cells import failure_cells
 from ablate.report.figures.forest import effects, simple_effects
 from ablate.report.figures.gradients import by_depth, over_steps
@@ -60,7 +61,7 @@ def save_all(drawn: list[Drawing], directory: Path) -> list[Path]:
             for each in drawn:
                 for format_name, content in in_all_formats(each).items():
                     path = directory / f"{each.name}.{format_name}"
-                    path.write_bytes(content)
+                    save(path, content)
                     files.append(path)
         except OSError as error:
             raise UserError(f"--figures {directory}: {error.strerror or error}") from None

@@ -108,7 +108,6 @@ def analyse(
         factors = [factor for factor in factors if factor != choose_key]
     keys = [key for key in by if key in factors] or factors
     groups = grouped(kept, keys)
-    by_all = groups if keys == factors else grouped(kept, factors)
     planned = baselines_of(plans)
     base, reason = choose_baseline(groups, _conditions("--baseline", baseline), planned)
     judge = Judge(margin, column.better == "higher", column.unit)
@@ -172,7 +171,7 @@ def analyse(
             *points(leading, crossed, comparisons.simple, comparisons.failures, cautions),
             *(Point("start", fact) for fact in beginnings(groups)),
         ),
-        lengths=tuple(length_facts(by_all)),
+        lengths=tuple(length_facts(grouped(kept, factors))),
     )
 
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, ClassVar
 
-from ablate.judge.thresholds import UNEQUAL_PARAMETERS
 from ablate.report.inference.arms import Group
 from ablate.report.inference.choosing import ChosenValue
 from ablate.report.inference.ledger_fields import CONCERNS, FIELDS, LedgerField, verbatim
 from ablate.report.runs.settings import text
 from ablate.report.runs.tables import order
 from ablate.shell.clean import clean
+
+PARAMETERS = 0.01  # a share of parameters that arms may differ by without a word
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def _parameters(rows: Sequence[LedgerRow]) -> Iterable[Flag]:
     if not counts:
         return
     (least, small), (most, large) = min(counts), max(counts)
-    if least > 0 and most > least * (1 + UNEQUAL_PARAMETERS):
+    if least > 0 and most > least * (1 + PARAMETERS):
         yield ParametersDiffer(large, most, small, least)
 
 

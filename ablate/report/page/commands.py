@@ -1,21 +1,17 @@
 """The commands that make the runs of a report again."""
 
 import math
-import re
 import shlex
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-
-import yaml
 
 from ablate.config.values import write
+from ablate.record import stored
 from ablate.report.figures.view import number_first
 from ablate.report.runs.collect import Run
 from ablate.report.runs.settings import settings
 from ablate.shell.clean import clean
 
 Overrides = dict[str, str]
-FOREIGN = re.compile(r"- path: (.+)\n\s+schema: file\n\s+provider: command-line")
 NOT_TYPED = frozenset(("study", "arm", "name", "status", "label"))
 
 
@@ -25,10 +21,10 @@ def overrides(run: Run) -> Overrides:
     Nothing is known of a run that left neither.
     """
     try:
-        typed = yaml.safe_load((run.directory / ".hydra" / "overrides.yaml").read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
-        typed = None
-    if isinstance(typed, list) and typed and all(isinstance(word, str) for word in typed):
+        typed = stored.overrides(run.directory)
+    except (OSError, ValueError):
+        typed = []
+    if typed:
         return {key: value for key, _, value in (word.partition("=") for word in typed)}
     return {} if run.found is None else _computed(run)
 
@@ -43,15 +39,8 @@ def config_folders(runs: Iterable[Run]) -> list[str]:
     """Return the --config-dir folders that the runs were made with."""
     folders: dict[str, None] = {}
     for run in runs:
-        folders |= dict.fromkeys(_foreign(run.directory / ".hydra" / "hydra.yaml"))
+        folders |= dict.fromkeys(stored.config_folders(run.directory))
     return list(folders)
-
-
-def _foreign(path: Path) -> list[str]:
-    try:
-        return FOREIGN.findall(path.read_text("utf-8", errors="replace"))
-    except OSError:
-        return []
 
 
 def command(words: Overrides, folders: Sequence[str], *flags: str) -> str:

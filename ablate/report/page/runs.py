@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ablate.record.disk import FILE
+from ablate.record import run_files
+from ablate.record.disk import FILE, LARGEST_FILE
 from ablate.record.record import Record
 from ablate.report.page.commands import Overrides, command
 from ablate.report.page.remeasured import Sheet, sheets
@@ -138,7 +139,8 @@ def _facts(run: Run) -> list[tuple[str, str]]:
 def fingerprint(run: Run) -> str:
     """Return the sha256 of a run's record.json, of nothing if it cannot be read."""
     try:
-        return hashlib.sha256((run.directory / FILE).read_bytes()).hexdigest()
+        content = run_files.read(run.directory / FILE, LARGEST_FILE)
+        return hashlib.sha256(content).hexdigest()
     except OSError:
         return hashlib.sha256(b"").hexdigest()
 
@@ -159,7 +161,7 @@ def _config(row: dict[str, Any]) -> list[str]:
 def tail(path: Path) -> str:
     """Return the last lines of a log, short; "" if there is none."""
     try:
-        with path.open("rb") as file:
+        with run_files.reader(path) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - TAIL_BYTES))
             content = file.read().decode("utf-8", errors="replace")

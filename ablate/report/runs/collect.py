@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ablate.errors import UserError
+from ablate.record import curves, lock, run_files
 from ablate.record.disk import FILE, read
 from ablate.record.lock import was_killed
 from ablate.record.record import Record
 
-# Any of these makes a folder a run's. A folder with nothing to see in it, beside runs, is one too:
-# its run died before it wrote a thing.
-MARKS = frozenset((FILE, "config.yaml", "curves.jsonl", "checkpoint.pt", "run.log", ".hydra"))
+# Any of these makes a folder a run's, unless there are runs in it. A folder with nothing to see in
+# it, beside runs, is one too: its run died before it wrote a thing.
+MARKS = frozenset((*run_files.NAMES, run_files.HYDRA)) - {lock.NAME}
 LEVELS = 4  # outputs, study (which may be a folder in a folder), run
 
 
@@ -51,15 +52,17 @@ def collect(paths: Sequence[Path], outputs: Path) -> list[Run]:
     Raises UserError for a path that does not exist, and if there is no run at all.
     """
     if not paths:
-        return [load(directory) for directory in newest_study(outputs)]
-    by_path: dict[str, Path] = {}
+        return [load(directory, outputs) for directory in newest_study(outputs)]
+    by_path: dict[str, tuple[Path, Path]] = {}
     for path in paths:
-        directories = find(_existing(path, outputs))
+        folder = _existing(path, outputs)
+        root = outputs if folder.absolute().is_relative_to(outputs.absolute()) else folder
+        directories = find(folder, root=root)
         if not directories:
             raise UserError(f"{path}: no runs here; {HOW_TO_BEGIN}")
         for directory in directories:
-            by_path.setdefault(os.path.realpath(directory), directory)
-    return [load(directory) for directory in by_path.values()]
+            by_path.setdefault(os.path.realpath(directory), (directory, root))
+    return [load(directory, root) for directory, root in by_path.values()]
 
 
 HOW_TO_BEGIN = "`ablate run` makes one, in outputs/<study>/<run>/ (--outputs names another root)"
@@ -101,22 +104,58 @@ def _changed(directory: Path) -> float:
     return 0.0
 
 
-def find(path: Path, levels: int = LEVELS) -> list[Path]:
-    """Return the run folders at or under a path, sorted by name within each folder."""
-    entries = _entries(path)
-    if any(entry.name in MARKS for entry in entries):
+def find(path: Path, levels: int = LEVELS, root: Path | None = None) -> list[Path]:
+    """Return the run folders at or under a path, sorted by name within each folder.
+
+    Links are followed within `root` (default: the path). One that leads out of it, or to nothing,
+    is returned as it stands: it may have been a run.
+    """
+    root = path if root is None else root
+    if run_files.outside(path, root):
         return [path]
+    entries = _entries(path)
+    marks = {entry.name for entry in entries if entry.name in MARKS and not _is_folder(entry)}
+    if any(entry.name == run_files.HYDRA for entry in entries):
+        marks.add(run_files.HYDRA)
     if levels == 1:
-        return []
-    folders = [
-        Path(entry.path) for entry in entries if not entry.name.startswith(".") and entry.is_dir()
-    ]
-    by_folder = {folder: find(folder, levels - 1) for folder in folders}
+        return [path] if marks else []
+    folders = [Path(entry.path) for entry in entries if _may_have_runs(entry)]
+    by_folder = {folder: _below(folder, levels - 1, root) for folder in folders}
+    if not marks & {FILE}:  # a study may have the name of a file of ours, a run's file be a folder
+        marks |= {folder.name for folder, runs in by_folder.items() if not runs} & MARKS
+    if marks and not any(map(_has_file, (run for runs in by_folder.values() for run in runs))):
+        return [path]
     direct = any(runs == [folder] for folder, runs in by_folder.items())
     if direct or not any(by_folder.values()):
         # Among runs, or where there is nothing else, an empty folder is a run that left nothing.
         by_folder |= {folder: [folder] for folder in folders if _hollow(folder)}
-    return [run for runs in by_folder.values() for run in runs]
+    below = [run for runs in by_folder.values() for run in runs]
+    return [path, *below] if FILE in marks else below
+
+
+def _below(folder: Path, levels: int, root: Path) -> list[Path]:
+    """The runs under a folder; where its name begins with a dot, only those that left a record."""
+    if not folder.name.startswith("."):
+        return find(folder, levels, root)
+    return [run for run in find(folder, min(levels, 2), root) if _has_file(run)]
+
+
+def _has_file(run: Path) -> bool:
+    return os.path.lexists(run / FILE)
+
+
+def _may_have_runs(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder, or a link that leads to one, to nothing or in a circle."""
+    if entry.name == run_files.HYDRA:
+        return False
+    try:
+        return entry.is_dir() or (entry.is_symlink() and not entry.is_file())
+    except OSError:
+        return True
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -129,16 +168,22 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _hollow(folder: Path) -> bool:
+    if folder.name.startswith("."):
+        return False
     return all(entry.name.startswith(".") for entry in _entries(folder))
 
 
-def load(directory: Path) -> Run:
-    """Read one run; what is wrong with its record is its `problem`."""
+def load(directory: Path, root: Path) -> Run:
+    """Read one run under `root`; what is wrong with its files is its `problem`."""
+    absolute = directory.absolute()
+    if led := run_files.outside(directory, root):
+        return Run(directory, absolute.parent.name, absolute.name, None, led, None)
     record, problem = read(directory)
     if record and was_killed(record.status, directory):
         record.status = "interrupted"
         problem = problem or "its process was killed; the same command goes on"
-    absolute = directory.absolute()
+    problems = [problem, *run_files.strangers(directory), curves.too_large(directory)]
     study = (record and record.study) or absolute.parent.name
     label = record.label if record else None
+    problem = "; ".join(dict.fromkeys(filter(None, problems))) or None
     return Run(directory, study, absolute.name, record, problem, label)

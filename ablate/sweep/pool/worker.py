@@ -21,7 +21,7 @@ import torch
 from ablate.build import pick_device
 from ablate.errors import in_a_line
 from ablate.judge.labels import progress_label, smoothing_window
-from ablate.record import lock
+from ablate.record import lock, run_files
 from ablate.record.record import Record
 from ablate.run.decoration import Decoration
 from ablate.run.execute import execute
@@ -114,7 +114,7 @@ def follow_parent(stop: WorkerStop) -> None:
 
 def print_to(log: Path) -> None:
     """Let all that is printed from here on, also by C code and by a crash, go into a file."""
-    with log.open("a", encoding="utf-8") as file:
+    with run_files.append(log) as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     sys.stdout.reconfigure(encoding="utf-8", errors=SHOWN, line_buffering=True)  # type: ignore[union-attr]
