@@ -9,7 +9,7 @@ from ablate.errors import UserError
 from ablate.model.autocast import rounded_to, unrounded
 from ablate.model.cache import LayerCache
 from ablate.model.position.base import Positions, PositionScheme, exact
-from ablate.model.projection import Maps
+from ablate.model.projection import Maps, side_by_side
 from ablate.model.shape import Shape
 
 
@@ -69,9 +69,13 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """Queries, keys and values, [batch, heads, length, head_width], and the biased mask."""
         source = scheme.attend_to(x, positions, self.layer)
-        q = self.query_norm(self._heads(self.query(source)))
-        k = self.key_norm(self._heads(self.key(source)))
-        v = self.value_norm(self._heads(self.value(x)))
+        if source is x and cache is None:
+            q, k, v = side_by_side(x, (self.query, self.key, self.value))
+        else:  # of a token alone, joining the matrices would cost as much as the product
+            q, k, v = self.query(source), self.key(source), self.value(x)
+        q = self.query_norm(self._heads(q))
+        k = self.key_norm(self._heads(k))
+        v = self.value_norm(self._heads(v))
         if cache is not None:
             k, v, x = cache.extend(k, v, x, keep_inputs=scheme.needs_inputs)
         k, v = self.repeat(k), self.repeat(v)

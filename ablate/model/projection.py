@@ -1,9 +1,10 @@
 """Linear maps that know their role, and what a norm placement asks of a sublayer's maps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -18,6 +19,13 @@ class Projection(nn.Linear):
         super().__init__(inputs, outputs, bias=bias)
         self.role = role
 
+    def matrix(self) -> Float[Tensor, "outputs inputs"]:
+        """What the input is multiplied with: the trained matrix, unless a kind says otherwise."""
+        return self.weight
+
+    def forward(self, x: Float[Tensor, "... inputs"]) -> Float[Tensor, "... outputs"]:
+        return F.linear(x, self.matrix(), self.bias)
+
 
 class UnitProjection(Projection):
     """W/‖W‖ x + b: vectors along the stream's axis have unit length.
@@ -27,9 +35,22 @@ class UnitProjection(Projection):
     forward pass gives the same function and needs no rule in the optimiser.
     """
 
-    def forward(self, x: Float[Tensor, "... inputs"]) -> Float[Tensor, "... outputs"]:
+    def matrix(self) -> Float[Tensor, "outputs inputs"]:
         stream_axis = 0 if self.role in ("output", "down") else 1
-        return F.linear(x, F.normalize(self.weight, dim=stream_axis), self.bias)
+        return F.normalize(self.weight, dim=stream_axis)
+
+
+def side_by_side(
+    x: Float[Tensor, "... inputs"], maps: Sequence[Projection]
+) -> tuple[Float[Tensor, "... outputs"], ...]:
+    """What each map makes of x, by one product with their matrices joined: it fills a CPU better.
+
+    All of the maps have a bias or none has.
+    """
+    biases = [m.bias for m in maps if m.bias is not None]
+    matrix = torch.cat([m.matrix() for m in maps])
+    joined = F.linear(x, matrix, torch.cat(biases) if biases else None)
+    return joined.split([m.out_features for m in maps], dim=-1)
 
 
 @dataclass(frozen=True)
