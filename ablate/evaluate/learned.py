@@ -16,6 +16,7 @@ from ablate.judge.by_document import DocumentEstimate, estimate, sum_by_document
 from ablate.judge.learning import FEWEST_WINDOWS, Matches, judge_task, judge_text
 from ablate.model.transformer import Transformer
 from ablate.record.evaluated import Extrapolation, Learning
+from ablate.train.batches import AT_ONCE, joined
 
 
 def frequencies_loss(task: Task, batches: int) -> float | None:
@@ -90,7 +91,7 @@ def scored(
     unigram: list[float] = []
     counts: list[float] = []
     model.eval()
-    for batch in batches:
+    for batch in joined(batches, AT_ONCE):
         real = batch.targets != IGNORED
         nll = score_batch(model, batch)[0].numpy()
         sums += np.where(real, nll, 0).sum(axis=1, dtype=np.float64).tolist()

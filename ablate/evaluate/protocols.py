@@ -9,17 +9,19 @@ Press et al. 2021 (arXiv 2108.12409) compare the two. Every token of the stretch
 for every c.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ablate.data.tasks import CorpusTask
-from ablate.evaluate.windows import Check, Windows, score_windows
+from ablate.evaluate.windows import Check, Scores, Windows, score_windows
 from ablate.model.transformer import Transformer
 from ablate.record.evaluated import ProtocolResult
 
 Cut = Callable[[np.ndarray, int, int], Iterator[tuple[int, Windows]]]
 """(first targets of stretches, their length, c) → pairs of (context, windows)."""
+Means = tuple[float | None, float | None, int | None]
+"""Accuracy, nats a target, number of targets."""
 
 
 def measure_protocols(
@@ -39,21 +41,25 @@ def measure_protocols(
     """
     total, limit = max(lengths), model.position.max_length
     starts = lay_stretches(len(task.corpus.validation), total, max(1, windows // 32))
-    results: dict[str, ProtocolResult] = {}
-    for name in names:
-        rows: list[tuple[float | None, float | None, int | None]] = []
-        for length in lengths:
-            if limit is not None and length > limit:
-                rows.append((None, None, None))
-                continue
-            check(f"evaluating {name}, {length} tokens")
-            cuts = PROTOCOLS[name](starts, total, length)
-            rows.append(score_cuts(model, task, cuts, batch_tokens, check))
-        accuracy, nll, counts = zip(*rows, strict=True)
-        results[name] = ProtocolResult(
-            DEFINITIONS[name], list(lengths), list(accuracy), list(nll), list(counts)
-        )
-    return results
+    rows: dict[str, list[Means]] = {name: [] for name in names}
+    for length in lengths:
+        if limit is not None and length > limit:
+            for name in names:
+                rows[name].append((None, None, None))
+            continue
+        cuts = {name: merged(PROTOCOLS[name](starts, total, length)) for name in names}
+        # What an encoder has to predict in a window depends on which of its targets count.
+        together = [cuts] if task.causal else [{name: cut} for name, cut in cuts.items()]
+        for group in together:
+            if group:
+                check(f"evaluating {' and '.join(group)}, {length} tokens")
+            scored = score_once(model, task, group, batch_tokens, check)
+            for name, cut in group.items():
+                rows[name].append(means(cut, scored))
+    return {
+        name: ProtocolResult(DEFINITIONS[name], list(lengths), *map(list, zip(*row, strict=True)))
+        for name, row in rows.items()
+    }
 
 
 def lay_stretches(tokens: int, total: int, count: int) -> np.ndarray:
@@ -95,30 +101,52 @@ DEFINITIONS = {
 }
 
 
-def score_cuts(
+def score_once(
     model: Transformer,
     task: CorpusTask,
-    cuts: Iterator[tuple[int, Windows]],
+    cuts: Mapping[str, Sequence[tuple[int, Windows]]],
     batch_tokens: int,
     check: Check,
-) -> tuple[float | None, float | None, int]:
-    """Accuracy, nll and number of targets over all windows; None where not finite."""
-    right, nll, count = 0.0, 0.0, 0
-    for context, windows in merged(cuts):
-        width = windows.width
+) -> dict[tuple[int, int], Scores]:
+    """Scores of every window that is in any cut, by (context, last target); each is scored once.
+
+    Where windows of several cuts are the same, the one with the most targets is scored: windows
+    side by side are every second one of those that advance by half.
+    """
+    widths: dict[tuple[int, int], int] = {}
+    for context, windows in (pair for cut in cuts.values() for pair in cut):
+        for end in windows.ends.tolist():
+            widths[context, end] = max(windows.width, widths.get((context, end), 0))
+    ends: dict[tuple[int, int], list[int]] = {}
+    for (context, end), width in widths.items():
+        ends.setdefault((context, width), []).append(end)
+    scored: dict[tuple[int, int], Scores] = {}
+    for (context, width), own in ends.items():
+        windows = Windows(np.array(own), width)
         scores = score_windows(model, task, windows, context, batch_tokens, check, keep=width)
-        right += float(scores.correct[scores.scored].sum(dtype=np.float64))
-        nll += float(scores.nll[scores.scored].sum(dtype=np.float64))
-        count += scores.count
+        scored |= {(context, end): scores.of(index) for index, end in enumerate(own)}
+    return scored
+
+
+def means(cut: Sequence[tuple[int, Windows]], scored: Mapping[tuple[int, int], Scores]) -> Means:
+    """Accuracy, nll and number of targets over all windows of a cut; None where not finite."""
+    right, nll, count = 0.0, 0.0, 0
+    for context, windows in cut:
+        for end in windows.ends.tolist():
+            scores = scored[context, end].last(windows.width)
+            right += float(scores.correct[scores.scored].sum(dtype=np.float64))
+            nll += float(scores.nll[scores.scored].sum(dtype=np.float64))
+            count += scores.count
     if not np.isfinite(nll):
         return None, None, count
     return right / count, nll / count, count
 
 
-def merged(cuts: Iterator[tuple[int, Windows]]) -> Iterator[tuple[int, Windows]]:
+def merged(cuts: Iterator[tuple[int, Windows]]) -> list[tuple[int, Windows]]:
     """The same windows, those of equal context and width in one, so that they fill batches."""
     ends: dict[tuple[int, int], list[np.ndarray]] = {}
     for context, windows in cuts:
         ends.setdefault((context, windows.width), []).append(windows.ends)
-    for (context, width), parts in ends.items():
-        yield context, Windows(np.concatenate(parts), width)
+    return [
+        (context, Windows(np.concatenate(parts), width)) for (context, width), parts in ends.items()
+    ]

@@ -13,6 +13,7 @@ from ablate.evaluate.position_probe import probe_positions
 from ablate.evaluate.shuffle import measure_shuffle
 from ablate.evaluate.windows import Check
 from ablate.record.evaluated import Evaluation, Extrapolation
+from ablate.train.batches import AT_ONCE
 
 
 def measure_trained(bench: Bench, config: Mapping[str, Any], check: Check) -> Evaluation:
@@ -33,7 +34,7 @@ def measure_lengths(bench: Bench, config: Mapping[str, Any], check: Check) -> Ex
     new examples for every length.
     """
     multiples, count = config["evaluate"]["lengths"], config["evaluate"]["windows"]
-    batch_tokens = config["batch_size"] * config["seq_len"]
+    batch_tokens = max(AT_ONCE, config["batch_size"] * config["seq_len"])
     match bench.task:
         case GeneratedTask() as task:
             return exact_match(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ablate.data.tasks import IGNORED, Batch, CorpusTask
 from ablate.model.transformer import Transformer
-from ablate.train.batches import goal, predict
+from ablate.train.batches import scored_logits
 
 Check = Callable[[str], None]
 """Called with a line of text before each step of work, "" within one; may raise to stop."""
@@ -46,6 +46,11 @@ class Scores:
     def last(self, width: int) -> "Scores":
         """The scores of the last `width` positions."""
         return Scores(self.nll[:, -width:], self.correct[:, -width:], self.targets[:, -width:])
+
+    def of(self, window: int) -> "Scores":
+        """The scores of one window, in arrays of one row."""
+        row = slice(window, window + 1)
+        return Scores(self.nll[row], self.correct[row], self.targets[row])
 
     @property
     def scored(self) -> np.ndarray:
@@ -97,26 +102,28 @@ def score_windows(
             task.view(row[None], layout.width, np.random.default_rng(first + index))
             for index, row in enumerate(rows)
         ]
-        batch = Batch(
-            np.concatenate([view.inputs for view in views]),
-            np.concatenate([view.targets for view in views]),
-        )
-        targets.append(batch.targets[:, -keep:])
+        inputs = np.concatenate([view.inputs for view in views])
+        goals = np.concatenate([view.targets for view in views])
+        kept = np.arange(context) >= context - keep
+        batch = Batch(inputs, np.where(kept, goals, IGNORED))
+        targets.append(goals[:, -keep:])
         nll, correct = score_batch(model, batch)
         parts.append((nll[:, -keep:].clone(), correct[:, -keep:].clone()))
-    goals = np.concatenate(targets)
-    unscored = goals == IGNORED
+    scored = np.concatenate(targets)
+    unscored = scored == IGNORED
     losses = torch.cat([nll for nll, _ in parts]).numpy()
     hits = torch.cat([correct for _, correct in parts]).float().numpy()
-    return Scores(np.where(unscored, np.nan, losses), np.where(unscored, np.nan, hits), goals)
+    return Scores(np.where(unscored, np.nan, losses), np.where(unscored, np.nan, hits), scored)
 
 
 def score_batch(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
-    """nll and correctness at each position, [rows, length] each, on the CPU."""
-    device = model.embedding.weight.device
-    targets = goal(batch, device)
-    logits = predict(model, batch, device).float()
-    nll = F.cross_entropy(
-        logits.flatten(0, 1), targets.flatten(), reduction="none", ignore_index=IGNORED
-    )
-    return nll.view_as(targets).cpu(), (logits.argmax(-1) == targets).cpu()
+    """nll and correctness at each position, [rows, length] each, on the CPU.
+
+    They are 0 and false where nothing is to be predicted.
+    """
+    logits, targets = scored_logits(model, batch, model.embedding.weight.device)
+    scored = torch.from_numpy(batch.targets != IGNORED)
+    nll, correct = torch.zeros(scored.shape), torch.zeros(scored.shape, dtype=torch.bool)
+    nll[scored] = F.cross_entropy(logits, targets, reduction="none").cpu()
+    correct[scored] = (logits.argmax(-1) == targets).cpu()
+    return nll, correct

@@ -47,7 +47,7 @@ def side_by_side(
 
     All of the maps have a bias or none has.
     """
-    biases = [m.bias for m in maps if m.bias is not None]
+    biases: list[Tensor] = [m.bias for m in maps if m.bias is not None]
     matrix = torch.cat([m.matrix() for m in maps])
     joined = F.linear(x, matrix, torch.cat(biases) if biases else None)
     return joined.split([m.out_features for m in maps], dim=-1)

@@ -78,9 +78,11 @@ class Transformer(nn.Module):
         tokens: Int[Tensor, "batch length"],
         cache: Cache | None = None,
         padding: Bool[Tensor, "batch key"] | None = None,
-    ) -> Float[Tensor, "batch length vocabulary"]:
+        scored: Bool[Tensor, "batch length"] | None = None,
+    ) -> Float[Tensor, "rows columns vocabulary"]:
         """Logits. `cache` holds what came before and takes in these tokens.
 
+        With `scored`, only those of the positions where it is true, in order, as one row.
         `padding` is true at tokens that no other token may attend to; with a cache it covers what
         was cached too. Raises UserError where the position scheme has no such position.
         """
@@ -97,6 +99,8 @@ class Transformer(nn.Module):
             memory = None if cache is None else cache.layers[layer]
             state = block(state, self.position, positions, memory)
         x = blocks[-1].feed_forward_wiring.close(state)
+        if scored is not None:
+            x = x[scored][None]
         return self.head(self.final_norm(x))
 
     def _stack(self) -> list[Block]:

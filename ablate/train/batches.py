@@ -1,22 +1,64 @@
 """From a batch of numpy arrays to logits on the model's device."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from ablate.data.tasks import Batch
+from ablate.data.tasks import IGNORED, Batch
 
 Predictor = Callable[..., Tensor]
 """A model or its compiled form: (tokens [batch, length], padding=None or such) → logits."""
 
 
-def predict(model: Predictor, batch: Batch, device: torch.device) -> Tensor:
+AT_ONCE = 4096
+"""Tokens of a pass without a gradient: with fewer a CPU is not busy, more leave its caches."""
+
+
+def predict(model: Predictor, batch: Batch, device: torch.device, **more: Tensor) -> Tensor:
     """Logits [batch, length, vocabulary]; no token attends to padding."""
-    inputs = torch.from_numpy(batch.inputs).to(device)
-    if batch.padding is None:
-        return model(inputs)
-    return model(inputs, padding=torch.from_numpy(batch.padding).to(device))
+    if batch.padding is not None:
+        more["padding"] = torch.from_numpy(batch.padding).to(device)
+    return model(torch.from_numpy(batch.inputs).to(device), **more)
+
+
+def scored_logits(
+    model: Predictor, batch: Batch, device: torch.device
+) -> tuple[Float[Tensor, "targets vocabulary"], Int[Tensor, "targets"]]:
+    """Logits in float32 and targets where something is to be predicted, row by row.
+
+    The head is spared all other positions.
+    """
+    targets = goal(batch, device)
+    scored = batch.targets != IGNORED
+    if scored.all():
+        return predict(model, batch, device).float().flatten(0, 1), targets.flatten()
+    places = torch.from_numpy(scored).to(device)
+    return predict(model, batch, device, scored=places).float().flatten(0, 1), targets[places]
+
+
+def joined(batches: Iterable[Batch], tokens: int) -> Iterator[Batch]:
+    """Neighbouring batches put together to at most `tokens` tokens, or to one batch."""
+    waiting: list[Batch] = []
+    for batch in batches:
+        if waiting and sum(b.inputs.size for b in waiting) + batch.inputs.size > tokens:
+            yield together(waiting)
+            waiting = []
+        waiting.append(batch)
+    if waiting:
+        yield together(waiting)
+
+
+def together(batches: Sequence[Batch]) -> Batch:
+    """The rows of several batches of one task, in order."""
+    paddings = [b.padding for b in batches if b.padding is not None]
+    return Batch(
+        np.concatenate([b.inputs for b in batches]),
+        np.concatenate([b.targets for b in batches]),
+        np.concatenate(paddings) if paddings else None,
+    )
 
 
 def goal(batch: Batch, device: torch.device) -> Tensor:

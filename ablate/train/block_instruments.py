@@ -1,6 +1,6 @@
 """Instruments on named modules: what happens inside a block, read at logged steps.
 
-Each attaches by hooks from outside and measures only while it is `active`. A reading is a list
+Each attaches by hooks from outside while it is `active`. A reading is a list
 over blocks, in depth order, of a number or of a list over heads; that of the model's head is one
 number.
 """
@@ -18,17 +18,16 @@ from torch.utils.hooks import RemovableHandle
 from ablate.model.attention import Attention
 from ablate.model.block import Block
 from ablate.model.transformer import Transformer
-from ablate.train.instruments import States, tensors_in
+from ablate.train.instruments import Attached, States, tensors_in
 
 Reading = dict[str, Any]
 
 
-class Instrument:
+class Instrument(Attached):
     """The base of instruments; the loop sets `active` for one step, then reads."""
 
     def __init__(self) -> None:
-        self.active = False
-        self.handles: list[RemovableHandle] = []
+        super().__init__()
         self._measured: dict[str, list[Tensor]] = {}
 
     def read(self) -> Reading:
@@ -45,11 +44,6 @@ class Instrument:
     def around_update(self) -> Iterator[None]:
         """Encloses the optimiser's step of an active instrument."""
         yield
-
-    def detach(self) -> None:
-        """Remove every hook."""
-        for handle in self.handles:
-            handle.remove()
 
 
 def blocks_of(model: Transformer) -> list[Block]:
@@ -69,15 +63,19 @@ class StreamInstrument(Instrument):
 
     def __init__(self, model: Transformer, rows: int = 4) -> None:
         super().__init__()
-        self.rows = rows
-        for block in blocks_of(model):
+        self.rows, self.blocks = rows, blocks_of(model)
+
+    def attach(self) -> list[RemovableHandle]:
+        handles: list[RemovableHandle] = []
+        for block in self.blocks:
             state: dict[str, States] = {}
-            self.handles += [
+            handles += [
                 block.register_forward_pre_hook(self._enter(state)),
                 block.attention.register_forward_hook(self._branch("attention", state)),
                 block.feed_forward.register_forward_hook(self._branch("feed_forward", state)),
                 block.register_forward_hook(self._leave(state)),
             ]
+        return handles
 
     def read(self) -> Reading:
         reading = super().read()
@@ -93,29 +91,26 @@ class StreamInstrument(Instrument):
 
     def _enter(self, state: dict[str, States]) -> Any:
         def hook(block: nn.Module, inputs: tuple[Any, ...]) -> None:
-            if self.active:
-                state["input"] = self._states(inputs[0])
-                self._add("input_rms", state["input"].rms())
+            state["input"] = self._states(inputs[0])
+            self._add("input_rms", state["input"].rms())
 
         return hook
 
     def _branch(self, name: str, state: dict[str, States]) -> Any:
         def hook(module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
-            if self.active:
-                added = self._states(output)
-                self._add(f"{name}_rms", added.rms())
-                self._add(f"{name}_output_max", added.largest())
+            added = self._states(output)
+            self._add(f"{name}_rms", added.rms())
+            self._add(f"{name}_output_max", added.largest())
 
         return hook
 
     def _leave(self, state: dict[str, States]) -> Any:
         def hook(block: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
-            if self.active:
-                after = self._states(output)
-                self._add("stream_rms", after.rms())
-                self._add("stream_max", after.largest())
-                self._add("block_cosine", after.cosine(state.pop("input")))
-                self._add("token_cosine", after.likeness())
+            after = self._states(output)
+            self._add("stream_rms", after.rms())
+            self._add("stream_max", after.largest())
+            self._add("block_cosine", after.cosine(state.pop("input")))
+            self._add("token_cosine", after.likeness())
 
         return hook
 
@@ -129,15 +124,13 @@ class AttentionInstrument(Instrument):
 
     def __init__(self, model: Transformer, rows: int = 1) -> None:
         super().__init__()
-        self.rows = rows
-        self.handles = [
-            block.attention.register_forward_pre_hook(self._look) for block in blocks_of(model)
-        ]
+        self.rows, self.blocks = rows, blocks_of(model)
+
+    def attach(self) -> list[RemovableHandle]:
+        return [block.attention.register_forward_pre_hook(self._look) for block in self.blocks]
 
     @torch.no_grad()
     def _look(self, attention: Attention, inputs: tuple[Any, ...]) -> None:
-        if not self.active:
-            return
         x, scheme, positions = inputs[:3]
         if positions.visible is not None:
             mask = positions.visible
@@ -164,14 +157,15 @@ class LogitInstrument(Instrument):
 
     def __init__(self, model: Transformer, rows: int = 4) -> None:
         super().__init__()
-        self.rows = rows
-        self.handles = [model.head.register_forward_hook(self._look)]
+        self.rows, self.head = rows, model.head
+
+    def attach(self) -> list[RemovableHandle]:
+        return [self.head.register_forward_hook(self._look)]
 
     def _look(self, head: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
-        if self.active:
-            logits = output.detach()[: self.rows].float()
-            self._add("logit_scale", logits.var(-1, correction=0).mean().sqrt())
-            self._add("logit_max", logits.abs().amax())
+        logits = output.detach()[: self.rows].float()
+        self._add("logit_scale", logits.var(-1, correction=0).mean().sqrt())
+        self._add("logit_max", logits.abs().amax())
 
     def read(self) -> Reading:
         return {name: value for name, (value,) in super().read().items()}
@@ -201,6 +195,9 @@ class WeightInstrument(Instrument):
             ]
             for name, paths in self.PARTS
         }
+
+    def attach(self) -> list[RemovableHandle]:
+        return []  # it looks at weights, not at passes
 
     @contextmanager
     def around_update(self) -> Iterator[None]:

@@ -28,7 +28,7 @@ class Passes:
     which no instrument is active, since hooks would break the compiled graph.
     """
 
-    model: nn.Module
+    parameters: Sequence[nn.Parameter]
     forward: nn.Module
     compiled: Predictor
     processes: Processes
@@ -50,7 +50,7 @@ class Passes:
         """The passes of a model, wrapped for several processes and, if `compiled`, compiled."""
         forward = processes.forward(model)
         quick: Predictor = torch.compile(forward, dynamic=False) if compiled else forward
-        return cls(model, forward, quick, processes, precision, accumulate, seed)
+        return cls([*model.parameters()], forward, quick, processes, precision, accumulate, seed)
 
     def gradient(
         self, step: int, batch: Batch, norms: GradientNorms, instruments: Sequence[Instrument]
@@ -64,7 +64,8 @@ class Passes:
         parts = self.processes.size * self.accumulate
         losses: list[Tensor] = []
         squares: list[Tensor] = []
-        self.model.zero_grad(set_to_none=True)
+        for parameter in self.parameters:
+            parameter.grad = None
         for index in range(self.accumulate):
             place = self.processes.rank * self.accumulate + index
             # Dropout draws from the global generator; a seed of its own for each step and part
@@ -87,7 +88,7 @@ class Passes:
         return value, self.processes.sum(at_inputs).sqrt().tolist() if squares else []
 
     def _loss(self, rows: Batch, *, hooked: bool) -> Tensor:
-        device = next(self.model.parameters()).device
+        device = self.parameters[0].device
         with self.precision.forward():
             logits = predict(self.forward if hooked else self.compiled, rows, device)
         return summed_loss(logits, goal(rows, device))

@@ -4,6 +4,7 @@ The model knows nothing of them.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -95,7 +96,38 @@ def norm_of(tensors: Iterable[Tensor]) -> Tensor:
     return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(parts)))
 
 
-class GradientNorms:
+class Attached(ABC):
+    """What measures by hooks that are on the model while it is `active`, and at no other time."""
+
+    def __init__(self) -> None:
+        self._handles: list[RemovableHandle] = []
+        self._active = False
+
+    @abstractmethod
+    def attach(self) -> list[RemovableHandle]:
+        """Put the hooks on the model."""
+
+    @property
+    def active(self) -> bool:
+        """Whether passes are measured; every call of a module pays for a hook, idle or not."""
+        return self._active
+
+    @active.setter
+    def active(self, wanted: bool) -> None:
+        if wanted and not self._active:
+            self._handles = self.attach()
+            self._active = True
+        elif not wanted:
+            self.detach()
+
+    def detach(self) -> None:
+        """Remove every hook."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles, self._active = [], False
+
+
+class GradientNorms(Attached):
     """Gradient norms by block: of the block's parameters and of the loss at the block's input.
 
     Read between the backward pass and clipping, both are of the un-clipped gradient of the mean
@@ -103,10 +135,13 @@ class GradientNorms:
     """
 
     def __init__(self, blocks: Iterable[nn.Module]) -> None:
+        super().__init__()
         self.blocks = list(blocks)
-        self.active = True
         self._inputs: list[Tensor | None] = [None] * len(self.blocks)
-        self._handles: list[RemovableHandle] = [
+        self.active = True
+
+    def attach(self) -> list[RemovableHandle]:
+        return [
             block.register_forward_pre_hook(self._watch(index))
             for index, block in enumerate(self.blocks)
         ]
@@ -132,15 +167,10 @@ class GradientNorms:
         zero = torch.zeros((), device=next(self.blocks[0].parameters()).device)
         return torch.stack([zero if n is None else n for n in self._inputs])
 
-    def detach(self) -> None:
-        """Remove every hook."""
-        for handle in self._handles:
-            handle.remove()
-
     def _watch(self, index: int) -> Any:
         def before(block: nn.Module, arguments: tuple[Any, ...]) -> None:
             self._inputs[index] = None
-            if not (self.active and torch.is_grad_enabled()):
+            if not torch.is_grad_enabled():
                 return
             # Streams may start as one tensor (ResiDual), whose gradient is already that of both.
             for tensor in {id(t): t for t in tensors_in(arguments[0])}.values():

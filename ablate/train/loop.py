@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from ablate.data.tasks import IGNORED, Task
+from ablate.data.tasks import Task
 from ablate.errors import UserError
-from ablate.model.transformer import token_loss
 from ablate.train import checkpoints
-from ablate.train.batches import goal, predict
+from ablate.train.batches import AT_ONCE, joined, scored_logits
 from ablate.train.block_instruments import Instrument, Reading
 from ablate.train.distributed import Processes
 from ablate.train.gradient import Passes
@@ -135,13 +135,12 @@ class Trainer:
         self.model.eval()
         batches = list(self.task.validation(self.settings.validation_batches))
         total, count = 0.0, 0
+        own = batches[self.processes.rank :: self.processes.size]
         with torch.inference_mode():
-            for batch in batches[self.processes.rank :: self.processes.size]:
-                logits = predict(self.model, batch, self.device)
-                loss = token_loss(logits, goal(batch, self.device)).item()
-                scored = int((batch.targets != IGNORED).sum())
-                total += loss * scored
-                count += scored
+            for batch in joined(own, AT_ONCE):
+                logits, targets = scored_logits(self.model, batch, self.device)
+                total += F.cross_entropy(logits, targets, reduction="sum").item()
+                count += len(targets)
         self.model.train()
         sums = self.processes.sum(torch.tensor([total, count], dtype=torch.float64))
         return (sums[0] / sums[1]).item()
@@ -152,7 +151,7 @@ class Trainer:
         self._watch(logging)
         batch = self.task.batch(step)
         value, at_inputs = self.passes.gradient(step, batch, self.gradient_norms, self.instruments)
-        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        gradients = [p.grad for p in self.passes.parameters if p.grad is not None]
         norm = norm_of(gradients).item()
         line: dict[str, Any] = {
             "step": step,
@@ -214,9 +213,7 @@ class Trainer:
 
     def detach(self) -> None:
         """Remove every hook from the model."""
-        self.gradient_norms.detach()
-        for instrument in self.instruments:
-            instrument.detach()
+        self._watch(False)
 
     def _take_validation(self, step: int, line: dict[str, Any]) -> None:
         value = self.validate()

@@ -38,9 +38,10 @@ class Speaker:
 
     def train(self) -> None: ...
 
-    def __call__(self, tokens: Tensor) -> Tensor:
+    def __call__(self, tokens: Tensor, scored: Tensor | None = None) -> Tensor:
         self.seen.append((tokens.shape[0], tokens.shape[1]))
         answers = torch.tensor([self.say(row) for row in tokens.tolist()])
+        answers = answers if scored is None else answers[scored][None]
         return 100.0 * torch.nn.functional.one_hot(answers, self.shape.vocabulary).float()
 
 
@@ -150,8 +151,8 @@ def test_past_the_limit_and_below_the_shortest_example_there_is_null() -> None:
 
 def test_a_diverged_model_gives_null_and_no_error() -> None:
     class Broken(Speaker):
-        def __call__(self, tokens: Tensor) -> Tensor:
-            return super().__call__(tokens) * float("nan")
+        def __call__(self, tokens: Tensor, scored: Tensor | None = None) -> Tensor:
+            return super().__call__(tokens, scored) * float("nan")
 
     measured = measure(Broken(COPY, copying), COPY)
     assert measured.accuracy == measured.exact == measured.nll == [None] * 4

@@ -45,10 +45,11 @@ class Teller:
 
     def train(self) -> None: ...
 
-    def __call__(self, tokens: Tensor) -> Tensor:
+    def __call__(self, tokens: Tensor, scored: Tensor | None = None) -> Tensor:
         self.lengths_seen.append(tokens.shape[1])
         told = torch.roll(tokens, self.lag, dims=1)
         told[:, : self.lag] = 0
+        told = told if scored is None else told[scored][None]
         return 100.0 * torch.nn.functional.one_hot(told, self.shape.vocabulary).float()
 
 
@@ -164,8 +165,8 @@ def test_sums_by_document_are_those_of_the_numbers() -> None:
 
 def test_a_diverged_model_gives_null_and_no_error() -> None:
     class Broken(Teller):
-        def __call__(self, tokens: Tensor) -> Tensor:
-            return super().__call__(tokens) * float("nan")
+        def __call__(self, tokens: Tensor, scored: Tensor | None = None) -> Tensor:
+            return super().__call__(tokens, scored) * float("nan")
 
     found = measure(Broken(lag=9), PERIODIC)
     assert found.accuracy == [None] * 4
@@ -181,10 +182,10 @@ def test_one_batch_of_logits_is_alive_at_a_time_and_none_is_larger_than_a_window
     sizes: list[int] = []
 
     class Watched(Teller):
-        def __call__(self, tokens: Tensor) -> Tensor:
+        def __call__(self, tokens: Tensor, scored: Tensor | None = None) -> Tensor:
             assert torch.is_inference_mode_enabled()
             assert not any(logits() is not None for logits in alive)
-            logits = super().__call__(tokens)
+            logits = super().__call__(tokens, scored)
             alive.append(weakref.ref(logits))
             sizes.append(tokens.numel())
             return logits
@@ -237,9 +238,9 @@ def test_an_encoder_is_scored_on_hidden_tokens_the_same_for_every_context() -> N
     hidden: list[np.ndarray] = []
 
     class Encoder(Teller):
-        def __call__(self, tokens: Tensor) -> Tensor:
+        def __call__(self, tokens: Tensor, scored: Tensor | None = None) -> Tensor:
             hidden.append(tokens[:, -2:].eq(VOCABULARY).numpy())
-            return super().__call__(tokens)
+            return super().__call__(tokens, scored)
 
     model = Encoder(lag=10, vocabulary=VOCABULARY + 1)
     found = measure(model, PERIODIC, MaskedLanguageModelling)

@@ -99,14 +99,17 @@ class Copier(Frequencies):
         super().__init__(np.zeros(vocabulary))
         self.known = known
 
-    def __call__(self, tokens: Tensor, padding: Tensor | None = None) -> Tensor:
+    def __call__(
+        self, tokens: Tensor, padding: Tensor | None = None, scored: Tensor | None = None
+    ) -> Tensor:
         rows = []
         for row in tokens.tolist():
             ask = row.index(ASK)
             answers = [*([ASK] * ask), *row[:ask], END]
             answers = [a if a == END or a < OWN + self.known else OWN for a in answers]
             rows.append((answers + [END] * len(row))[: len(row)])
-        return 20.0 * torch.nn.functional.one_hot(torch.tensor(rows), len(self.costs)).float()
+        answers = torch.tensor(rows) if scored is None else torch.tensor(rows)[scored][None]
+        return 20.0 * torch.nn.functional.one_hot(answers, len(self.costs)).float()
 
 
 @pytest.mark.parametrize(("known", "word"), [(5, "learned"), (1, "stuck")])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from ablate.config.schema import PROTOCOLS as NAMES
 from ablate.config.schema import RANGES
@@ -72,3 +73,26 @@ def test_the_config_names_the_protocols_that_there_are() -> None:
     assert allowed([])
     assert allowed(list(NAMES))
     assert not allowed(["sliding"])
+
+
+def test_windows_that_two_protocols_share_are_scored_once() -> None:
+    """Windows side by side are every second one of those that advance by half."""
+    seen = {}
+    for names in (["non-overlapping"], ["sliding-window"], list(NAMES)):
+        model = Counter(lag=9)
+        seen[len(names), names[0]] = measure(model, PERIODIC, protocols=names), model.tokens
+    (cut, _), (slid, alone) = seen[1, "non-overlapping"], seen[1, "sliding-window"]
+    both, tokens = seen[2, NAMES[0]]
+    assert both.protocols == cut.protocols | slid.protocols
+    # Only each stretch's first window of a length has no fellow where text comes before it.
+    assert tokens - alone <= 8
+
+
+class Counter(Teller):
+    """Counts the tokens that it reads."""
+
+    tokens = 0
+
+    def __call__(self, tokens: Tensor, scored: Tensor | None = None) -> Tensor:
+        self.tokens += tokens.numel()
+        return super().__call__(tokens, scored)

@@ -13,9 +13,9 @@ import yaml
 from ablate.build import build_model, build_task
 from ablate.config.catalogue import config_folder
 from ablate.config.compose import Composer
-from ablate.data.tasks import Batch
+from ablate.data.tasks import IGNORED, Batch
 from ablate.model.transformer import token_loss
-from ablate.train.batches import goal, predict
+from ablate.train.batches import goal, joined, predict, scored_logits
 from tests.conftest import TINY, Command
 from tests.data.test_tasks import corpus
 
@@ -51,6 +51,27 @@ def test_what_stands_in_padding_changes_no_loss(norm_layer: str) -> None:
 
 def test_a_plain_batch_norm_sees_padding() -> None:
     assert loss_with(3, "batchnorm") != pytest.approx(loss_with(7, "batchnorm"), abs=1e-4)
+
+
+def test_the_head_reads_scored_positions_alone_of_batches_that_are_joined() -> None:
+    config = usual()
+    task = build_task(config, corpus())
+    model = build_model(config, task.vocabulary, causal=False).eval()
+    seen: list[int] = []
+    model.head.register_forward_hook(lambda head, inputs, out: seen.append(out[..., 0].numel()))
+    batches = [task.batch(step) for step in (1, 2, 3)]
+    size = batches[0].inputs.size
+    for at_once, passes in ((3 * size, 1), (2 * size, 2), (1, 3)):
+        seen.clear()
+        pairs = [scored_logits(model, b, CPU) for b in joined(batches, at_once)]
+        assert len(pairs) == passes
+        logits, targets = (torch.cat(parts) for parts in zip(*pairs, strict=True))
+        assert sum(seen) == len(targets) == sum((b.targets != IGNORED).sum() for b in batches)
+        whole = torch.cat([predict(model, b, CPU)[goal(b, CPU) != IGNORED] for b in batches])
+        torch.testing.assert_close(logits, whole)
+        assert (
+            targets == torch.cat([goal(b, CPU)[goal(b, CPU) != IGNORED] for b in batches])
+        ).all()
 
 
 @pytest.mark.slow

@@ -119,6 +119,19 @@ def test_lines_come_at_the_first_every_nth_and_the_last_step(tmp_path: Path) -> 
     assert trainer.progress.best == min(line.get("validation", 9.0) for line in heard.lines)
 
 
+def test_hooks_are_on_the_model_at_the_steps_that_are_looked_at_alone(tmp_path: Path) -> None:
+    hooked: list[int] = []
+    trainer, heard = make(tmp_path)
+
+    def look(module: nn.Module, inputs: object) -> None:
+        if module.training and trainer.model[1]._forward_pre_hooks:
+            hooked.append(trainer.progress.step + 1)
+
+    trainer.model.register_forward_pre_hook(look)
+    trainer.train()
+    assert hooked == [line["step"] for line in heard.lines if "gradients" in line] == [1, 4, 8, 10]
+
+
 def test_clipping_scales_the_update_and_not_the_recorded_norm(tmp_path: Path) -> None:
     free, heard_free = make(tmp_path / "a", steps=1, checkpoint_every=99)
     (tmp_path / "a").mkdir()
