@@ -121,18 +121,17 @@ def _build(root: Path, corpus: Corpus, survey: Survey, say: Say) -> TokenizedCor
     place = _place(root, corpus, survey.sha256)
     if stored := _read(place, survey.sha256):
         return stored
-    with _cache_errors(root), _locked(place, say):
+    with _cache_errors(root), _locked(place, say) as partial:
         if not _read(place, survey.sha256):  # else another process made it meanwhile
-            _make(place, corpus, survey, say)
+            _make(place, partial, corpus, survey, say)
         stored = _read(place, survey.sha256)
     if stored is None:
         raise UserError(f"cache folder {root} does not give back what is written to it")
     return stored
 
 
-def _make(place: Path, corpus: Corpus, survey: Survey, say: Say) -> None:
+def _make(place: Path, partial: Path, corpus: Corpus, survey: Survey, say: Say) -> None:
     """Write an entry beside its place and move it there whole; the caller holds the lock."""
-    partial = place.with_name(f"{place.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
     partial.mkdir()
     try:
@@ -194,8 +193,11 @@ def _write_note(note: Path, sha256: str) -> None:
 
 
 @contextlib.contextmanager
-def _locked(place: Path, say: Say) -> Iterator[None]:
-    """Hold the lock of an entry, which one process makes at a time; it is freed if that dies."""
+def _locked(place: Path, say: Say) -> Iterator[Path]:
+    """Hold the lock of an entry, which one process makes at a time; it is freed if that dies.
+
+    Yields where to make it: a place of this process's own where the file system has no locks.
+    """
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.with_name(f"{place.name}.lock").open("w") as file:
         try:
@@ -203,7 +205,10 @@ def _locked(place: Path, say: Say) -> Iterator[None]:
         except BlockingIOError:
             say("waiting for another process that prepares the same corpus")
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        except OSError:
+            yield place.with_name(f"{place.name}.{os.getpid()}.partial")
+            return
+        yield place.with_name(f"{place.name}.partial")
 
 
 @contextlib.contextmanager

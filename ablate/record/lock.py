@@ -1,16 +1,22 @@
-"""One process a run directory: an advisory lock that the kernel lifts when its holder dies."""
+"""One process a run directory: an advisory lock that the kernel lifts when its holder dies.
 
+A file system may have no such locks (NFS without lockd, Lustre without -o flock): there a file that
+one process alone can create stands for it.
+"""
+
+import errno
 import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from ablate.record import run_files
+from ablate.record import lock_file, run_files
 
 NAME = ".lock"
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP)
 
 
 class Busy(Exception):
@@ -27,10 +33,27 @@ def hold(directory: Path) -> Iterator[None]:
         except BlockingIOError as error:
             file.seek(0)
             raise Busy(f"process {file.read().strip() or 'unknown'} is at work on it") from error
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            with hold_by_file(directory):
+                yield
+            return
         file.truncate(0)
         file.seek(0)
         file.write(str(os.getpid()))
         file.flush()
+        yield
+
+
+@contextmanager
+def hold_by_file(directory: Path) -> Iterator[None]:
+    """As `hold`, where the file system has no locks."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock_file.hold(directory))
+        except BlockingIOError as error:
+            raise Busy(lock_file.holder(directory)) from error
         yield
 
 
@@ -44,14 +67,14 @@ def take(file: TextIO) -> None:
 
 
 def is_held(directory: Path) -> bool:
-    """Whether a process of this machine holds the directory."""
+    """Whether a process of this machine, or perhaps of another one, holds the directory."""
     try:
         with run_files.reader(directory / NAME) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno in NO_LOCKS and lock_file.is_held(directory)
     return False
 
 

@@ -1,8 +1,10 @@
 """One run by several processes: what `torchrun ... -m ablate run` starts on each device."""
 
 import os
+import threading
 import traceback
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from ablate.run.foreground import run_in_foreground
 from ablate.run.planned import PlannedRun
 from ablate.run.stop import Stop
 from ablate.run.trainer import make_trainer
+from ablate.shell.stderr import say
 from ablate.sweep import command
 from ablate.sweep.arguments import separate
 from ablate.sweep.outcome import summarise
@@ -22,11 +25,37 @@ from ablate.sweep.plan import Product
 from ablate.train.distributed import Failed, Meeting, Processes, Several
 from ablate.train.loop import Stopped
 
+VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+LOCAL = ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_USE_AGENT_STORE")
+PATIENCE = timedelta(minutes=2)  # for all processes to come, which begin at about the same time
+WORTH_SAYING = 5.0  # seconds of waiting
+
 
 def main(arguments: Sequence[str]) -> int:
     """Take the part of this process in a run; the exit code."""
-    meeting = Meeting.of_environment()
+    meeting = meet()
     return lead(arguments, meeting) if meeting.rank == 0 else follow(meeting)
+
+
+def meet(patience: timedelta = PATIENCE) -> Meeting:
+    """Where the processes of the run meet.
+
+    Raises UserError where there are no others, and says before that that it waits: the variables of
+    torchrun may be left over in a shell.
+    """
+    there = ", ".join(f"{name}={os.environ.get(name, '')}" for name in VARIABLES)
+    alone = f"for a run of one process first: unset {' '.join((*VARIABLES, *LOCAL))}"
+    words = f"Waiting for the other processes of this run ({there}); {alone}"
+    waiting = threading.Timer(WORTH_SAYING, say, [words])
+    waiting.daemon = True
+    waiting.start()
+    try:
+        return Meeting.of_environment(patience)
+    except (RuntimeError, OSError, ValueError) as error:
+        why = f"no other process of this run ({there}): {in_a_line(error)}"
+        raise UserError(f"{why}; {alone}") from error
+    finally:
+        waiting.cancel()
 
 
 def lead(words: Sequence[str], meeting: Meeting) -> int:

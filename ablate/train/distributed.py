@@ -1,18 +1,23 @@
 """The processes that do one run together, alone or several under torchrun, and where they meet."""
 
 import json
+import os
+import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.constants import default_pg_timeout
 from torch.nn.parallel import DistributedDataParallel
 
 LOOK_EVERY = 0.05  # seconds between two looks at the store
+CALL = 20.0  # seconds for torchrun to answer
 FAREWELL = 2.0  # seconds that a process may need to say why it ends
 
 DECISION, FAILURE = "ablate/decision", "ablate/failure"
@@ -32,9 +37,21 @@ class Meeting:
         self.store, self.rank, self.size = store, rank, size
 
     @classmethod
-    def of_environment(cls) -> "Meeting":
-        """The meeting that the environment names, as torchrun sets it."""
-        return cls(*next(iter(dist.rendezvous("env://"))))
+    def of_environment(cls, patience: timedelta) -> "Meeting":
+        """The meeting that the environment names, as torchrun sets it, once all are there.
+
+        Raises RuntimeError or OSError where some are not there in time, and ValueError for an
+        environment that makes no sense.
+        """
+        rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        if not 0 <= rank < size:
+            raise ValueError(f"there is no RANK={rank} of WORLD_SIZE={size}")
+        if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # torchrun itself is there
+            place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+            socket.create_connection(place, CALL).close()
+        store, rank, size = next(iter(dist.rendezvous("env://", timeout=patience)))
+        store.set_timeout(default_pg_timeout)
+        return cls(store, rank, size)
 
     def decide(self, decision: dict[str, Any] | None) -> None:
         """Tell the others what to train; None sends them home."""

@@ -4,10 +4,12 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from ablate.errors import UserError
 from ablate.run.stop import Stop
 from ablate.sweep.arguments import separate
 from ablate.sweep.plan import Product
-from ablate.sweep.together import take_device, the_run
+from ablate.sweep.together import meet, take_device, the_run
 from ablate.train.distributed import Failed, Meeting, Several
 from ablate.train.loop import Stopped
 from tests.conftest import TINY, Command, later_wins
@@ -108,6 +110,36 @@ def test_each_process_takes_a_device_of_its_own(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
     with pytest.raises(UserError, match="4 processes here, but 2 CUDA devices"):
         take_device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "RuntimeError|DistStoreError"),
+        ({"TORCHELASTIC_USE_AGENT_STORE": "True"}, "ConnectionRefusedError"),
+        ({"RANK": "2"}, "there is no RANK=2 of WORLD_SIZE=2"),
+        ({"WORLD_SIZE": "two"}, "invalid literal"),
+        ({"MASTER_PORT": "a"}, "invalid literal"),
+    ],
+)
+def test_variables_that_torchrun_left_over_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, str],
+    told: str,
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    left = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    monkeypatch.delenv("TORCHELASTIC_USE_AGENT_STORE", raising=False)
+    for name, value in {**left, **changes}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("ablate.sweep.together.WORTH_SAYING", 0.1)
+    with pytest.raises(UserError, match=f"({told}).*; for a run of one .*unset RANK WORLD_SIZE"):
+        meet(timedelta(seconds=1))
+    if not changes:
+        assert "Waiting for the other processes of this run (RANK=0" in capsys.readouterr().err
 
 
 SMALL = (
