@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SENTENCES = 2  # of an ending, above its grid; the caption has them all
+SENTENCES = 2  # of an ending, above its grid
 WIDTH = 92  # letters in a line above a grid
 Side = tuple[str, ...]
 
@@ -28,13 +28,12 @@ def failure_cells(analysis: Analysis) -> Drawing | None:
         return None
     said = statements(analysis)
     claims = [[one.sentence.claim for one in of_failures(said, g.ending)] for g in grids]
-    told = " ".join(f"{one.text}." for g in grids for one in of_failures(said, g.ending))
     return Drawing(
         "failures",
         "Runs that got stuck or diverged, by cell",
         "How many of the runs of each cell that ended, one a seed, got stuck (no better than token"
         " frequencies) or diverged; the bar is their share. Framed: shown to fail more often, than"
-        f" the other arms or than the level beside it. {told}",
+        " the other arms or than the level beside it. Above each grid what the report says of it.",
         partial(_draw, grids, claims),
     )
 

@@ -54,6 +54,8 @@ def outlook(contrast: Contrast, which: str = "it") -> str:
             return f"; on the margin: no number of seeds will decide {which}"
         case "too many":
             return f"; more than {MOST} seeds would be needed to decide {which}"
+        case "unknown" if contrast.difference.n == 2:
+            return "; with three seeds or more it is told how many would decide it"
         case _:
             return ""
 

@@ -215,3 +215,13 @@ def test_mistakes_are_told_in_a_line(
     assert out == ""
     assert words in err
     assert 1 <= err.count("\n") <= 2
+
+
+def test_two_seeds_say_what_would_tell_how_many_decide(
+    capsys: pytest.CaptureFixture[str], add_run: Factory
+) -> None:
+    for pos, losses in {"rope": (2.5, 2.6), "alibi": (2.52, 2.5)}.items():
+        for seed, loss in enumerate(losses):
+            run = add_run({"pos": pos}, seed=seed, loss__validation=loss)
+    out = report(capsys, run.parent)
+    assert "2 seeds paired, which are few; with three seeds or more it is told how many" in out
