@@ -97,18 +97,20 @@ def sees_both_sides(cell: Cell) -> CheckResult:
     changed = cell.text.clone()
     changed[:, -1] = (changed[:, -1] + 1) % cell.perturbed.shape.vocabulary
     before, after = forward(cell.perturbed, cell.text), forward(cell.perturbed, changed)
-    seen, other = moved(before[:, :1], after[:, :1]), other_sequence(cell.perturbed, cell.text)
-    values = {"seen": seen, "other_sequence": other, "tolerance": EXACT}
+    change, other = moved(before[:, :1], after[:, :1]), other_sequence(cell.perturbed, cell.text)
+    values = {"seen": change, "other_sequence": other, "tolerance": EXACT}
     if not other <= EXACT:
         text = f"a sequence sees another: its logits move by {other:.2g} of their rms"
         return broken(text, values, "a sum over the wrong axis", name=ATTENTION)
-    if seen <= EXACT:
+    if change <= EXACT:
         own = moved(before[:, -1:], after[:, -1:])
         if own < FAINT:
             return faint(own, values, name=ATTENTION)
         text = "bidirectional, but the first token does not see the last"
         return broken(text, values, "the mask", name=ATTENTION)
-    text = f"bidirectional: the last token moves the first one's logits by {seen:.1g} of their rms"
+    text = (
+        f"bidirectional: the last token moves the first one's logits by {change:.1g} of their rms"
+    )
     return ok(text, values, name=ATTENTION)
 
 

@@ -115,8 +115,8 @@ def write(
     (folder / "counts").write_bytes(writers["train"].counts.tobytes())
     (folder / "tokenizer.json").write_text(tokenizer.dump(), encoding="utf-8")
     seals = {path.name: _seal(path) for path in sorted(folder.iterdir())}
-    found = {"vocabulary": tokenizer.vocabulary, "repeated": asdict(repeated())}
-    meta = {"format": FORMAT, **about, **found, "files": seals}
+    numbers = {"vocabulary": tokenizer.vocabulary, "repeated": asdict(repeated())}
+    meta = {"format": FORMAT, **about, **numbers, "files": seals}
     (folder / "meta.json").write_text(json.dumps(meta, indent=1), encoding="utf-8")
     _seal(folder / "meta.json")
 

@@ -64,7 +64,7 @@ def folders_below(folder: Path, skip: Callable[[str], bool]) -> Iterator[tuple[P
     Folders and files whose name `skip` is true of are left out. Raises UserError for a folder that
     cannot be read.
     """
-    waiting, seen = [folder], set()
+    waiting, visited = [folder], set()
     while waiting:
         place = waiting.pop()
         try:
@@ -72,9 +72,9 @@ def folders_below(folder: Path, skip: Callable[[str], bool]) -> Iterator[tuple[P
             inside = sorted(path for path in place.iterdir() if not skip(path.name))
         except OSError as error:
             raise UserError(f"corpus: {place}: cannot be read ({error.strerror})") from error
-        if (status.st_dev, status.st_ino) in seen:
+        if (status.st_dev, status.st_ino) in visited:
             continue
-        seen.add((status.st_dev, status.st_ino))
+        visited.add((status.st_dev, status.st_ino))
         yield place, inside
         folders = [path for path in inside if path.is_dir()]
         waiting += [path for path in folders if not path.is_symlink()]

@@ -132,8 +132,8 @@ class CorpusTask(Task):
         """The corpus."""
         corpus = self.corpus
         sizes = len(corpus.train), len(corpus.validation)
-        seen = corpus.repeated
-        again = (seen.texts, seen.repeated, seen.share) if seen else ()
+        repeated = corpus.repeated
+        again = (repeated.texts, repeated.repeated, repeated.share) if repeated else ()
         return BatchSource(corpus.name, corpus.sha256, corpus.vocabulary, *sizes, *again)
 
     def costs(self) -> np.ndarray:

@@ -41,12 +41,12 @@ def average(pairs: Sequence[tuple[Curve, Curve]]) -> Points:
     """
     curves = [curve for pair in pairs for curve in pair]
     steps = sorted(set(curves[0]).intersection(*curves[1:])) if curves else []
-    kept = [step for step in steps if all(curve[step] is not None for curve in curves)]
+    shared = [step for step in steps if all(curve[step] is not None for curve in curves)]
     sides = [
-        tuple(math.fsum(pair[side][step] or 0.0 for pair in pairs) / len(pairs) for step in kept)
+        tuple(math.fsum(pair[side][step] or 0.0 for pair in pairs) / len(pairs) for step in shared)
         for side in (0, 1)
     ]
-    return Points(tuple(kept), sides[0], sides[1])
+    return Points(tuple(shared), sides[0], sides[1])
 
 
 def last_equal(pairs: Sequence[tuple[Curve, Curve]]) -> tuple[int | None, int | None]:

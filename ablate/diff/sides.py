@@ -71,19 +71,19 @@ def _fitting(word: str, runs: Sequence[Run]) -> list[Run]:
 
 
 def _is_arm(run: Run, name: str) -> bool:
-    return run.found is not None and run.arm == name
+    return run.readable is not None and run.arm == name
 
 
 def _has_settings(run: Run, words: str) -> bool:
     pairs = [part.partition("=") for part in words.split(",")]
-    if run.found is None or not all(equals for _, equals, _ in pairs):
+    if run.readable is None or not all(equals for _, equals, _ in pairs):
         return False
     row = settings(run)
     return all(key in row and matches(row[key], [value]) for key, _, value in pairs)
 
 
 def _one_arm(word: str, runs: Sequence[Run]) -> Side:
-    usable = [run for run in runs if run.found is not None]
+    usable = [run for run in runs if run.readable is not None]
     if not usable:
         raise UserError(f"{word}: {runs[0].problem}")
     arms = dict.fromkeys((run.study, run.arm) for run in usable)
@@ -134,8 +134,8 @@ def _curve(run: Run) -> Curve:
     logged = losses(read_lines(run.directory))
     if logged:
         return logged
-    kept = run.record.curve
-    pairs = zip(kept.steps, kept.loss, strict=False)
+    curve = run.record.curve
+    pairs = zip(curve.steps, curve.loss, strict=False)
     return {step: loss for step, loss in pairs if step is not None}
 
 

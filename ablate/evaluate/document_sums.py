@@ -55,18 +55,16 @@ def text_documents(
         windows=len(of),
         places=[int(layout.ends[0]), int(layout.ends[-1]), layout.width],
         counts=[
-            None
-            if found is None
-            else np.bincount(of, found.scored.sum(axis=1)).astype(int).tolist()
-            for found in by_length
+            None if each is None else np.bincount(of, each.scored.sum(axis=1)).astype(int).tolist()
+            for each in by_length
         ],
         correct=[
-            add_up(found.correct, found.scored, of) if found and found.finite else None
-            for found in by_length
+            add_up(each.correct, each.scored, of) if each and each.finite else None
+            for each in by_length
         ],
         nll=[
-            add_up(found.nll, found.scored, of) if found and found.finite else None
-            for found in by_length
+            add_up(each.nll, each.scored, of) if each and each.finite else None
+            for each in by_length
         ],
         frequent=add_up(targets == costs.argmin(), at_trained.scored, of),
         unigram=add_up(costs[targets], at_trained.scored, of),
@@ -95,7 +93,7 @@ def length_intervals(measured: Extrapolation) -> LengthIntervals:
     return LengthIntervals(level=LEVEL, over=documents.over, groups=units, **bounds)
 
 
-def pair(found: Any) -> list[float] | None:
+def pair(measured: Any) -> list[float] | None:
     """The interval of an estimate as a record has it."""
-    bounds = None if found is None else found.interval()
+    bounds = None if measured is None else measured.interval()
     return None if bounds is None else list(bounds)

@@ -130,7 +130,7 @@ def example_documents(
     costs = -np.log(np.where(shares > 0, shares, 1.0))
     targets = np.where(answers, trained.targets, 0)
     by_length = [scores.get(length) for length in lengths]
-    finite = [found if found is not None and found.finite else None for found in by_length]
+    finite = [each if each is not None and each.finite else None for each in by_length]
     return DocumentScores(
         over="examples",
         windows=examples,

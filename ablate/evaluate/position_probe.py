@@ -118,11 +118,11 @@ def watched(model: Transformer) -> Iterator[list[Tensor]]:
 
     Several streams stand side by side in the last axis.
     """
-    seen: list[Tensor] = []
+    states: list[Tensor] = []
 
     def see(state: Any) -> None:
         parts = [s for t in tensors_in(state) for s in t.reshape(-1, *t.shape[-3:])]
-        seen.append(torch.cat(parts, dim=-1))
+        states.append(torch.cat(parts, dim=-1))
 
     blocks = list(model.blocks)
     handles = [
@@ -130,7 +130,7 @@ def watched(model: Transformer) -> Iterator[list[Tensor]]:
     ]
     handles.append(blocks[-1].register_forward_hook(lambda _, inputs, state: see(state)))
     try:
-        yield seen
+        yield states
     finally:
         for handle in handles:
             handle.remove()

@@ -110,10 +110,10 @@ def estimate(sums: DocumentSums, reference: DocumentSums | None = None) -> Docum
     """
     parts = (sums,) if reference is None else (sums, reference)
     columns = zip(*(part.counts for part in parts), strict=True)
-    kept = [place for place, counts in enumerate(columns) if min(counts) > 0]
-    totals = [[float(part.totals[place]) for place in kept] for part in parts]
-    counts = [[float(part.counts[place]) for place in kept] for part in parts]
-    if len(kept) < 2 or not all(map(math.isfinite, (total for row in totals for total in row))):
+    nonempty = [place for place, counts in enumerate(columns) if min(counts) > 0]
+    totals = [[float(part.totals[place]) for place in nonempty] for part in parts]
+    counts = [[float(part.counts[place]) for place in nonempty] for part in parts]
+    if len(nonempty) < 2 or not all(map(math.isfinite, (total for row in totals for total in row))):
         return None
     value, without = ratios(totals[0], counts[0])
     if reference is not None:
@@ -122,12 +122,12 @@ def estimate(sums: DocumentSums, reference: DocumentSums | None = None) -> Docum
         without = [own - other for own, other in zip(without, less_without, strict=True)]
     by_part = [(effective_documents(own), own) for own in counts]
     effective, sparsest = min(by_part, key=lambda part: part[0])
-    middle = math.fsum(without) / len(kept)
+    middle = math.fsum(without) / len(nonempty)
     squares = math.fsum((each - middle) ** 2 for each in without)
     return DocumentEstimate(
         value=value,
-        variance=squares * (len(kept) - 1) / len(kept),
-        documents=len(kept),
+        variance=squares * (len(nonempty) - 1) / len(nonempty),
+        documents=len(nonempty),
         effective=effective,
         largest=max(sparsest) / math.fsum(sparsest),
         windows=min(part.windows for part in parts),

@@ -57,8 +57,8 @@ def profile(runs: Sequence[Sequence[float | None]]) -> list[float | None]:
         return []
     count = min(MOST, *(len(norms) for norms in runs))
     columns = zip(*(bins(norms, count) for norms in runs), strict=True)
-    kept = ([value for value in column if value is not None] for column in columns)
-    return [median(values) if values else None for values in kept]
+    usable = ([value for value in column if value is not None] for column in columns)
+    return [median(values) if values else None for values in usable]
 
 
 def draw(values: Sequence[float | None], low: float, high: float) -> str:

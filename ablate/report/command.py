@@ -84,7 +84,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     if analysis.choices:  # the table too is of the runs that nothing was chosen on
         reported = {name for arm in analysis.arms for name in arm.runs}
-        kept = [run for run in runs if run.found is None or f"{run.study}/{run.name}" in reported]
+        kept = [
+            run for run in runs if run.readable is None or f"{run.study}/{run.name}" in reported
+        ]
         table = _table(kept, options)
     arms = build(shown(table)) if options.runs else table
     report = Report(

@@ -57,23 +57,23 @@ def quantities(line: dict) -> Iterator[tuple[str, float | None]]:
             yield f"{BLOCKS} {kind}/block {block:0{digits}d}", norm
 
 
-def states(seen: dict) -> Iterator[tuple[str, float | None]]:
+def states(reading: dict) -> Iterator[tuple[str, float | None]]:
     """List what instruments saw, a number a quantity: by block it would be hundreds of charts."""
     for quantity, name in (("logit_scale", "logit scale"), ("logit_max", "largest logit")):
-        if quantity in seen:
-            yield f"{STATE}/{name}", seen[quantity]
+        if quantity in reading:
+            yield f"{STATE}/{name}", reading[quantity]
     for quantity, name in (
         ("stream_rms", "stream rms after the last block"),
         ("token_cosine", "cosine between tokens after the last block"),
     ):
-        if quantity in seen:
-            yield f"{STATE}/{name}", seen[quantity][-1]
-    if "attention_max" in seen:
-        yield f"{STATE}/largest attention logit", max(map(max, seen["attention_max"]))
-        entropies = [entropy for heads in seen["attention_entropy"] for entropy in heads]
+        if quantity in reading:
+            yield f"{STATE}/{name}", reading[quantity][-1]
+    if "attention_max" in reading:
+        yield f"{STATE}/largest attention logit", max(map(max, reading["attention_max"]))
+        entropies = [entropy for heads in reading["attention_entropy"] for entropy in heads]
         yield f"{STATE}/mean attention entropy", math.fsum(entropies) / len(entropies)
-    if "update_ratio" in seen:
-        ratios = seen["update_ratio"]
+    if "update_ratio" in reading:
+        ratios = reading["update_ratio"]
         yield f"{STATE}/mean update to weight ratio", math.fsum(ratios) / len(ratios)
 
 

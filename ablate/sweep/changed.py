@@ -49,8 +49,8 @@ AGAIN = "rerun=true repeats them."
 def finished_record(planned: PlannedRun) -> Record | None:
     """The record of a run that is finished and is not to be repeated."""
     record, _ = disk.read(planned.directory)
-    kept = record and record.status in FINISHED and not planned.config["rerun"]
-    return record if kept else None
+    stays = record and record.status in FINISHED and not planned.config["rerun"]
+    return record if stays else None
 
 
 def code_of(environment: Environment) -> str:

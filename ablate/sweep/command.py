@@ -34,8 +34,8 @@ def main(words: Sequence[str]) -> int:
         from ablate.sweep.search import search
 
         return search(arguments, composer)
-    asked = StudyRuns(arguments, composer) if arguments.study else Product(arguments, composer)
-    plan = asked.plan()
+    request = StudyRuns(arguments, composer) if arguments.study else Product(arguments, composer)
+    plan = request.plan()
     wanted = [planned for planned in plan if planned.wanted()]
     for line in changes(plan):
         say(line)
@@ -46,7 +46,7 @@ def main(words: Sequence[str]) -> int:
         warm_up()
     if len(wanted) > 1:
         say(f"{len(wanted)} runs to do; each arm is built once before any starts")
-    plan = asked.settle(plan)
+    plan = request.settle(plan)
     if not any(planned.wanted() for planned in plan):  # a study left out the rest
         return already_done(plan)
     stop = Stop("" if pooled else STOPPING)

@@ -101,20 +101,20 @@ def corners(overrides: Sequence[str]) -> list[str]:
     >>> corners(["lr=tag(log, interval(1e-4, 1e-2))", "depth=2,4", "hydra/sweeper=optuna"])
     ['lr=0.0001,0.01', 'depth=2,4']
     """
-    kept = []
+    spelled = []
     for text in overrides:
         if text.startswith(HYDRAS) and not text.startswith("hydra.sweeper.params"):
             continue
         try:
             override = OverridesParser.create().parse_override(text)
         except HydraException:
-            kept.append(text)  # the composer says what is wrong with it
+            spelled.append(text)  # the composer says what is wrong with it
             continue
         value: Any = override.value()
         if override.is_interval_sweep():
             text = f"{override.key_or_group}={brief(value.start)},{brief(value.end)}"
-        kept.append(text)
-    return kept
+        spelled.append(text)
+    return spelled
 
 
 def summarise(trials: Trials, arguments: Arguments, config: dict[str, Any]) -> int:

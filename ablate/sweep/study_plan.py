@@ -53,7 +53,7 @@ class StudyRuns:
         return fitting
 
     def _note(self, plan: Sequence[PlannedRun], skipped: Skipped) -> None:
-        asked = {
+        about = {
             "file": str(self.study.path),
             "question": self.study.question,
             "command": f"ablate run {self.arguments.as_typed()}",
@@ -64,7 +64,7 @@ class StudyRuns:
                 LeftOut(folder.name, because, tuple(p.identity.name for p in runs))
                 for because, runs in skipped.items()
             ]
-            study_note.write(folder, asked, names, reasons)
+            study_note.write(folder, about, names, reasons)
 
 
 def divide(
@@ -90,7 +90,7 @@ def divide(
                         f"{study.path}: skip: {key}={text}: no run has this value; there is "
                         f"{', '.join(list(there)[:12])}.{nearest(text, there)}"
                     )
-    kept: list[PlannedRun] = []
+    planned_runs: list[PlannedRun] = []
     skipped: Skipped = {}
     for planned in everything:
         because = next(
@@ -99,10 +99,10 @@ def divide(
         if because is not None:
             skipped.setdefault(because, []).append(planned)
         else:
-            kept.append(planned)
-    if not kept:
+            planned_runs.append(planned)
+    if not planned_runs:
         raise UserError(f"{study.path}: its skip rules leave no run")
-    return kept, skipped
+    return planned_runs, skipped
 
 
 def leave_out(plan: Sequence[PlannedRun]) -> tuple[list[PlannedRun], Skipped]:

@@ -74,13 +74,13 @@ def lead(words: Sequence[str], meeting: Meeting) -> int:
         decision = {"config": planned.config, "directory": str(planned.directory)}
     finally:
         meeting.decide(decision)
-    with Stop("Stopping after this step, with a checkpoint.", patient=True) as asked:
+    with Stop("Stopping after this step, with a checkpoint.", patient=True) as stop:
 
         def join(device: torch.device) -> Processes:
-            return begin(planned.config, device, meeting, asked)
+            return begin(planned.config, device, meeting, stop)
 
         try:
-            run_in_foreground(planned, asked, join=join)
+            run_in_foreground(planned, stop, join=join)
         except KeyboardInterrupt:
             pass  # its record says so
         finally:
@@ -129,19 +129,19 @@ def take_device(name: str) -> None:
 
 
 def begin(
-    config: Mapping[str, Any], device: torch.device, meeting: Meeting, asked: Stop
+    config: Mapping[str, Any], device: torch.device, meeting: Meeting, stop: Stop
 ) -> Processes:
     """The processes of a run once all are ready; raises Stopped or meeting.Failed."""
-    meeting.begin(device, asked.check)
+    meeting.begin(device, stop.check)
     return Several(device, meeting)
 
 
 def follow(meeting: Meeting) -> int:
     """Do this process's part of what the first one decides, and say nothing."""
-    with Stop("", patient=True) as asked:
+    with Stop("", patient=True) as stop:
         try:
-            if decision := meeting.decision(asked.check):
-                train_part(decision["config"], Path(decision["directory"]), meeting, asked)
+            if decision := meeting.decision(stop.check):
+                train_part(decision["config"], Path(decision["directory"]), meeting, stop)
         except (Stopped, Failed, KeyboardInterrupt):
             return 0  # the first process tells of it
         except (Exception, SystemExit) as error:
@@ -152,14 +152,14 @@ def follow(meeting: Meeting) -> int:
     return 0
 
 
-def train_part(config: Mapping[str, Any], directory: Path, meeting: Meeting, asked: Stop) -> None:
+def train_part(config: Mapping[str, Any], directory: Path, meeting: Meeting, stop: Stop) -> None:
     """Train on this process's rows of every batch."""
     if config["threads"]:
         torch.set_num_threads(config["threads"])
     take_device(config["device"])
     bench = build(config, build_corpus(config))
     device = bench.model.embedding.weight.device
-    processes = begin(config, device, meeting, asked)
-    trainer = make_trainer(bench, config, directory, [], asked, processes)
+    processes = begin(config, device, meeting, stop)
+    trainer = make_trainer(bench, config, directory, [], stop, processes)
     trainer.restore()
     trainer.train()

@@ -33,8 +33,8 @@ def drawings(view: View, analysis: Analysis) -> list[Drawing]:
     if not view.series:
         return []
     makers = (curves, lengths, sensitivity, label_grid, first, by_depth, over_steps)
-    told = (effects(analysis), simple_effects(analysis), failure_cells(analysis))
-    made = [*told, *(maker(view) for maker in makers)]
+    of_analysis = (effects(analysis), simple_effects(analysis), failure_cells(analysis))
+    made = [*of_analysis, *(maker(view) for maker in makers)]
     return [each for each in made if each is not None]
 
 

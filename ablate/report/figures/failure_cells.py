@@ -26,8 +26,8 @@ def failure_cells(analysis: Analysis) -> Drawing | None:
     grids = [one for one in analysis.failures if _is_drawn(one)]
     if not grids:
         return None
-    said = statements(analysis)
-    claims = [[one.sentence.claim for one in of_failures(said, g.ending)] for g in grids]
+    points = statements(analysis)
+    claims = [[one.sentence.claim for one in of_failures(points, g.ending)] for g in grids]
     return Drawing(
         "failures",
         "Runs that got stuck or diverged, by cell",
@@ -72,7 +72,7 @@ def _place(cell: CellFailures, keys: Sequence[str]) -> Side:
 def _draw(grids: Sequence[StudyFailures], claims: Sequence[Sequence[str]]) -> "Figure":
     from matplotlib.figure import Figure
 
-    titles = [_title(grid, said) for grid, said in zip(grids, claims, strict=True)]
+    titles = [_title(grid, own) for grid, own in zip(grids, claims, strict=True)]
     heights = [_height(grid, title) for grid, title in zip(grids, titles, strict=True)]
     figure = Figure(figsize=(7.2, sum(heights)))
     parts = figure.subplots(len(grids), 1, squeeze=False, height_ratios=heights)

@@ -56,7 +56,7 @@ def simple_effects(analysis: Analysis) -> Drawing | None:
     for contrast in (*analysis.within, *analysis.simple):
         title = f"{contrast.name} − {contrast.against}, within"
         parts.setdefault(title, []).append(contrast)
-    blocks = [(title, kept) for title, part in parts.items() if (kept := largest(part))]
+    blocks = [(title, drawn) for title, part in parts.items() if (drawn := largest(part))]
     if not blocks:
         return None
     return Drawing(
@@ -78,8 +78,8 @@ def _band(analysis: Analysis) -> str:
 def largest(contrasts: Sequence[Contrast]) -> list[Contrast]:
     """Return the contrasts with a mean, the largest of them, in their order."""
     known = [contrast for contrast in contrasts if contrast.difference.mean is not None]
-    kept = sorted(known, key=lambda contrast: -abs(contrast.difference.mean or 0.0))[:MOST]
-    return sorted(kept, key=lambda contrast: contrast.difference.mean or 0.0)
+    drawn = sorted(known, key=lambda contrast: -abs(contrast.difference.mean or 0.0))[:MOST]
+    return sorted(drawn, key=lambda contrast: contrast.difference.mean or 0.0)
 
 
 def _draw(analysis: Analysis, blocks: list[Block]) -> "Figure":

@@ -63,8 +63,8 @@ def over_seeds(norms: Sequence[Sequence[float | None]]) -> list[float | None]:
         return []
     depth = max(sorted(set(depths)), key=depths.count)
     columns = zip(*(profile for profile in norms if len(profile) == depth), strict=True)
-    kept = ([norm for norm in column if norm is not None and norm > 0] for column in columns)
-    return [median(column) if column else None for column in kept]
+    positive = ([norm for norm in column if norm is not None and norm > 0] for column in columns)
+    return [median(column) if column else None for column in positive]
 
 
 def _draw_by_depth(view: View, plan: PanelLayout, known: list[tuple[Quantity, str]]) -> "Figure":

@@ -25,8 +25,8 @@ from ablate.report.inference.ledger import Flag, LedgerRow, SeedsDiffer, flags, 
 from ablate.report.inference.length_facts import LengthFact, length_facts
 from ablate.report.inference.looked import Plans, baselines_of, counted, looked, with_looks
 from ablate.report.inference.outcomes import outcomes
+from ablate.report.inference.points import Point, points
 from ablate.report.inference.sensitivity import Sensitivity, sensitivities
-from ablate.report.inference.story import Point, points
 from ablate.report.inference.verdicts import Judge
 from ablate.report.runs.collect import Run
 from ablate.report.runs.columns import BY_KEY, Column

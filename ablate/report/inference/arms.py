@@ -121,9 +121,9 @@ def choose_baseline(
     if not fitting:
         if not groups:
             return None, BaselineReason(False, 0, False)
-        asked = ",".join(f"{key}={','.join(values)}" for key, values in wanted.items())
+        conditions = ",".join(f"{key}={','.join(values)}" for key, values in wanted.items())
         there = "; ".join(group.arm.label for group in groups[:4])
-        raise UserError(f"--baseline {asked}: no arm has it; there are {there}, ...")
+        raise UserError(f"--baseline {conditions}: no arm has it; there are {there}, ...")
     nearest = _nearest(fitting)
     passed_over = nearest is not _nearest(fitting, finished_first=False)
     return nearest, BaselineReason(bool(wanted), len(fitting), passed_over)

@@ -133,10 +133,10 @@ def of_differences(
         yield RateCosts(ordered[0], ordered[-1] if len(ordered) > 1 else None)
 
 
-def of_sameness(groups: Sequence[Group], told: Sequence[Contrast]) -> Iterator[Caveat]:
+def of_sameness(groups: Sequence[Group], contrasts: Sequence[Contrast]) -> Iterator[Caveat]:
     """Yield which arms are the same run by run, where no verdict says so already."""
     alike = same_arms({group.arm.label: group.outcomes for group in groups})
-    if alike and not any(contrast.verdict == "no effect" for contrast in told):
+    if alike and not any(contrast.verdict == "no effect" for contrast in contrasts):
         yield ArmsAlike(tuple(alike))
 
 

@@ -48,7 +48,7 @@ def choose(
         raise UserError(f"--choose {key}: does not differ between these runs; what does: {there}")
     seeds = distinct(outcome.seed for outcome in outcomes if outcome.seed is not None)
     chosen_on = _selection(seeds, wanted)
-    kept: list[Outcome] = []
+    reported: list[Outcome] = []
     choices: list[ChosenValue] = []
     for group in grouped(outcomes, [factor for factor in factors if factor != key]):
         by_value: dict[str, list[Outcome]] = {}
@@ -61,13 +61,13 @@ def choose(
             ChosenValue(group.arm.label, key, value, tuple(losses), known, tuple(chosen_on))
         )
         if math.isfinite(losses[value]):
-            kept += [run for run in by_value[value] if run.seed not in chosen_on]
-    if not kept:
+            reported += [run for run in by_value[value] if run.seed not in chosen_on]
+    if not reported:
         raise UserError(
             f"--choose {key}: no run finished on the seeds to choose on and has others to report;"
             f" chosen on {', '.join(map(text, chosen_on))} of {', '.join(map(text, seeds))}"
         )
-    return kept, choices
+    return reported, choices
 
 
 def _is_number(value: str) -> bool:

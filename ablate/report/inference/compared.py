@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from ablate.errors import UserError
 from ablate.report.inference.arms import Group, grouped
 from ablate.report.inference.contrasts import Contrast, contrast, divergences
+from ablate.report.inference.correction import least_p
 from ablate.report.inference.effects import reference_levels
 from ablate.report.inference.failure_facts import StudyFailures
-from ablate.report.inference.families import least_p
 from ablate.report.inference.outcomes import Outcome, at_look, earliest
 from ablate.report.inference.pairs import Conditions, Pair
 from ablate.report.inference.simple_effects import Effect, Effects, effects, judged, measured
@@ -69,7 +69,7 @@ def compared(
     outcomes = at_look(outcomes, look)
     share = _beside_failures(outcomes)
     reference = reference_levels(outcomes, factors, base)
-    first = least_p([arm.told for arm in arms if arm.told]) if by_groups else 0.0
+    first = least_p([arm.corrected for arm in arms if arm.corrected]) if by_groups else 0.0
     every = effects(outcomes, factors, reference, judge.margin, at_least=first, share=share)
     mixed = _mixed(every.main)
     alone = {effect.pair.factors for effect in every.main} - {(factor,) for factor in mixed}

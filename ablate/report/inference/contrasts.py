@@ -83,15 +83,15 @@ def divergences(failures: Sequence[StudyFailures]) -> Divergences:
 
 def contrast(effect: Effect, judge: Judge, diverging: Divergences) -> Contrast:
     """Return an effect with its verdict."""
-    pair, match, told = effect.pair, effect.match, effect.told
+    pair, match, corrected = effect.pair, effect.match, effect.corrected
     divergence = None if effect.within else diverging.get((pair.name, pair.against))
     evidence = Evidence(
         interaction=pair.kind == "interaction",
         match=match,
         test=effect.difference,
-        p=_or_1(told.p_holm if told else None),
-        p_margin=_or_1(told.p_margin_holm if told else None),
-        p_equivalence=_or_1(told.p_equivalence_holm if told else None),
+        p=_or_1(corrected.p_holm if corrected else None),
+        p_margin=_or_1(corrected.p_margin_holm if corrected else None),
+        p_equivalence=_or_1(corrected.p_equivalence_holm if corrected else None),
         divergence=_test(divergence),
         depends=bool(effect.depends),
         unlearned=none_learned(pair.sides),
@@ -99,7 +99,7 @@ def contrast(effect: Effect, judge: Judge, diverging: Divergences) -> Contrast:
         judge=judge,
     )
     name = verdict(evidence)
-    level = told.level if told else None
+    level = corrected.level if corrected else None
     is_open = BY_NAME[name].more_seeds and pair.look is None
     return Contrast(
         kind=pair.kind,
@@ -110,14 +110,14 @@ def contrast(effect: Effect, judge: Judge, diverging: Divergences) -> Contrast:
         references=pair.references,
         within=effect.within,
         difference=effect.difference,
-        p_holm=told.p_holm if told else None,
-        p_margin_holm=told.p_margin_holm if told else None,
-        p_equivalence_holm=told.p_equivalence_holm if told else None,
-        family=told.family if told else 0,
+        p_holm=corrected.p_holm if corrected else None,
+        p_margin_holm=corrected.p_margin_holm if corrected else None,
+        p_equivalence_holm=corrected.p_equivalence_holm if corrected else None,
+        family=corrected.family if corrected else 0,
         level=level,
-        low=told.low if told else None,
-        high=told.high if told else None,
-        only_alone=told is not None and told.only_alone,
+        low=corrected.low if corrected else None,
+        high=corrected.high if corrected else None,
+        only_alone=corrected is not None and corrected.only_alone,
         verdict=name,
         depends=effect.depends,
         to_decide=seeds_to_decide(effect.difference, judge.margin, level or LEVEL)

@@ -45,10 +45,10 @@ def study_failures(
         least = _least(contrasts) if led else gate(arms)
         levels = _judged(ending, main if not led or least <= LEVEL else [], least)
         shown = {_level(one, 0) for one in levels if one.test.shown}
-        asked = [pair for pair in crossed if {_level(pair, 0), _level(pair, 1)} <= shown]
+        both_shown = [pair for pair in crossed if {_level(pair, 0), _level(pair, 1)} <= shown]
         arm_tests = failing_arms(arms, least)
-        told = [one.p_holm for one in arm_tests] + [one.test.p_holm for one in levels]
-        first = min((p for p in told if p is not None), default=1.0)
+        p_values = [one.p_holm for one in arm_tests] + [one.test.p_holm for one in levels]
+        first = min((p for p in p_values if p is not None), default=1.0)
         contrasts = contrasts if led else _judged(ending, against_baseline, first)
         every.append(
             StudyFailures(
@@ -58,7 +58,7 @@ def study_failures(
                 arms=tuple(arm_tests),
                 contrasts=tuple(contrasts),
                 levels=tuple(levels),
-                interactions=tuple(_judged(ending, asked, least)),
+                interactions=tuple(_judged(ending, both_shown, least)),
             )
         )
     return every

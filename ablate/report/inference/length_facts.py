@@ -119,11 +119,11 @@ def _told(
     """Yield the words, contexts with the same ones together, the longest first."""
     by_words: dict[tuple[str, ...], list[float]] = {}
     at: dict[float, tuple[KeptByArm, ...]] = {}
-    kept = [kept_beyond(arm.runs, measure) for arm in arms]
+    keepings = [kept_beyond(arm.runs, measure) for arm in arms]
     for factor in factors:
         at[factor] = tuple(
             KeptByArm(arm.arm, measure, factor, arm.seeds, by_factor[factor])
-            for arm, by_factor in zip(arms, kept, strict=True)
+            for arm, by_factor in zip(arms, keepings, strict=True)
         )
         by_words.setdefault(tuple(one.kept.word for one in at[factor]), []).append(factor)
     for alike in sorted(by_words.values(), key=lambda alike: -alike[-1]):

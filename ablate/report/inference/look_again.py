@@ -19,7 +19,7 @@ def look_again(runs: Sequence[Run], plan: LookNote, study: Path) -> LookNote:
     """
     about_to = replace(plan, decided=(*plan.decided, {}))
     analysis = analyse(runs, metric=plan.metric, margin=plan.margin, plans={study: about_to})
-    by_name = {f"{run.study}/{run.name}": run.arm for run in runs if run.found is not None}
+    by_name = {f"{run.study}/{run.name}": run.arm for run in runs if run.readable is not None}
     arms = {arm.label: by_name[arm.runs[0]] for arm in analysis.arms}
     verdicts = {
         arms[one.name]: one.verdict

@@ -66,7 +66,7 @@ Cells = dict[Key, dict[Any, list[Outcome]]]
 
 def outcomes(runs: Iterable[Run], column: Column) -> list[Outcome]:
     """Return the outcome of every run that has a record."""
-    pairs = [(run, settings(run)) for run in runs if run.found is not None]
+    pairs = [(run, settings(run)) for run in runs if run.readable is not None]
     keys = differing([row for _, row in pairs])
     return [_outcome(run, row, keys, column) for run, row in pairs]
 

@@ -40,9 +40,9 @@ class Siblings:
         """What a record found; one of before remedies were kept is diagnosed anew."""
         directory = outcome.run.directory
         if directory not in self._signatures:
-            kept = outcome.run.record.diagnosis or []
-            old = any(one.remedies is None for one in kept)
-            self._signatures[directory] = diagnose(outcome.run.record) if old else kept
+            recorded = outcome.run.record.diagnosis or []
+            old = any(one.remedies is None for one in recorded)
+            self._signatures[directory] = diagnose(outcome.run.record) if old else recorded
         return self._signatures[directory]
 
     def names(self, outcome: Outcome) -> set[str]:
@@ -72,24 +72,24 @@ def weigh(signature: Signature, own: Sequence[Outcome], study: Siblings) -> Advi
     """
     remedies = signature.remedies or []
     asked = {(remedy.key, remedy.way) for remedy in remedies}
-    left, tried, refuted = list[Remedy](), list[Tried](), False
+    untried, tried, refuted = list[Remedy](), list[Tried](), False
     by_key: dict[str, list[Tried]] = {}
     for remedy in remedies:
-        there = _best(signature, remedy, own, study)
-        if there is not None and remedy.key is not None:
-            tried.append(there)
-            by_key.setdefault(remedy.key, []).append(there)
+        best = _best(signature, remedy, own, study)
+        if best is not None and remedy.key is not None:
+            tried.append(best)
+            by_key.setdefault(remedy.key, []).append(best)
         turned = replace(remedy, way=OPPOSITE.get(remedy.way or ""))
-        wrong = None
+        opposite = None
         if turned.way and (turned.key, turned.way) not in asked:
-            wrong = _best(signature, turned, own, study)
-        if wrong is not None and wrong.ahead:
-            tried.append(wrong)
+            opposite = _best(signature, turned, own, study)
+        if opposite is not None and opposite.ahead:
+            tried.append(opposite)
             refuted = True
-        elif there is None:
-            left.append(remedy)
+        elif best is None:
+            untried.append(remedy)
     failed = any(all(one.became == "no better" for one in same) for same in by_key.values())
-    return Advice(tuple(left), tuple(dict.fromkeys(tried)), not (failed or refuted))
+    return Advice(tuple(untried), tuple(dict.fromkeys(tried)), not (failed or refuted))
 
 
 def _best(

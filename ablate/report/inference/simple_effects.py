@@ -7,8 +7,8 @@ is told as such where no interaction says otherwise; else its simple effects are
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ablate.report.inference.correction import Corrected, corrected, least_p
 from ablate.report.inference.effects import interactions, main_effects
-from ablate.report.inference.families import Corrected, corrected, least_p
 from ablate.report.inference.outcomes import ABSENT, Matched, Outcome, matched
 from ablate.report.inference.pairs import Conditions, Pair
 from ablate.report.inference.testing import Difference, difference
@@ -30,7 +30,7 @@ class Effect:
     within: Conditions
     match: Matched
     difference: Difference
-    told: Corrected | None
+    corrected: Corrected | None
     depends: tuple[str, ...] = ()
 
 
@@ -46,7 +46,7 @@ class Effects:
     def least_p(self) -> float:
         """The smallest p of no difference that any of them has, after the correction."""
         every = (*self.main, *self.crossed, *self.simple)
-        return least_p([one.told for one in every if one.told is not None])
+        return least_p([one.corrected for one in every if one.corrected is not None])
 
 
 def effects(
@@ -93,17 +93,19 @@ def effects(
     ]
     every = [*others, *simple]
     others, simple = _split(judged(every, at_least, [share] * len(every)), len(others))
-    told = {one.pair.name: one for one in (*shown, *others)}
+    by_name = {one.pair.name: one for one in (*shown, *others)}
     return Effects(
-        main=tuple(told.get(one.pair.name, one) for one in main),
-        crossed=tuple(told[one.pair.name] for one in crossed),
+        main=tuple(by_name.get(one.pair.name, one) for one in main),
+        crossed=tuple(by_name[one.pair.name] for one in crossed),
         simple=tuple(simple),
     )
 
 
 def _interact(effect: Effect) -> bool:
     """Whether an interaction was shown, and not by what is left where other runs diverged."""
-    return bool(effect.told and effect.told.size == "beyond" and not any(effect.match.alone))
+    return bool(
+        effect.corrected and effect.corrected.size == "beyond" and not any(effect.match.alone)
+    )
 
 
 def _split(family: list[Effect], place: int) -> tuple[list[Effect], list[Effect]]:
@@ -120,7 +122,7 @@ def judged(
     shares = shares or [1.0] * len(family)
     shares = [share * one.pair.share for share, one in zip(shares, family, strict=True)]
     verdicts = corrected([one.difference for one in family], at_least, shares)
-    return [replace(one, told=verdict) for one, verdict in zip(family, verdicts, strict=True)]
+    return [replace(one, corrected=verdict) for one, verdict in zip(family, verdicts, strict=True)]
 
 
 def dependences(shown: Collection[Pair]) -> dict[tuple[str, str], tuple[str, ...]]:

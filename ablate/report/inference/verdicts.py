@@ -91,57 +91,63 @@ class VerdictRule:
 
 
 def _diverges(how: FailureVerdict) -> Callable[[Evidence], bool]:
-    return lambda seen: seen.divergence is not None and seen.divergence.verdict == how
+    return lambda evidence: evidence.divergence is not None and evidence.divergence.verdict == how
 
 
-def _no_spread(seen: Evidence) -> bool:
+def _no_spread(evidence: Evidence) -> bool:
     """The same difference in every seed; a share of examples is coarse, so arms look alike at 0."""
-    test = seen.test
-    alike = test.p is None or (seen.judge.higher and test.low == test.high)
-    return seen.has_mean and alike
+    test = evidence.test
+    alike = test.p is None or (evidence.judge.higher and test.low == test.high)
+    return evidence.has_mean and alike
 
 
-def _beyond_margin(seen: Evidence, first_is_better: bool) -> bool:
+def _beyond_margin(evidence: Evidence, first_is_better: bool) -> bool:
     return (
-        seen.p_margin <= LEVEL
-        and seen.first_is_better == first_is_better
-        and seen.survivors_may_say(first_is_better)
+        evidence.p_margin <= LEVEL
+        and evidence.first_is_better == first_is_better
+        and evidence.survivors_may_say(first_is_better)
     )
 
 
 RULES = (
-    VerdictRule("no effect", "no difference", lambda seen: seen.identical, shared=True),
+    VerdictRule("no effect", "no difference", lambda evidence: evidence.identical, shared=True),
     VerdictRule("diverges more", "mattered", _diverges("fails more")),
     VerdictRule("diverges less", "mattered", _diverges("fails less")),
     VerdictRule("diverges by cell", "mattered", _diverges("both")),
-    VerdictRule("depends", "mattered", lambda seen: seen.depends),
+    VerdictRule("depends", "mattered", lambda evidence: evidence.depends),
     VerdictRule(
         "nothing to compare",
         "undecided",
-        lambda seen: not seen.has_mean and not any(seen.match.diverged),
+        lambda evidence: not evidence.has_mean and not any(evidence.match.diverged),
         shared=True,
     ),
     VerdictRule(
-        "neither learned", "undecided", lambda seen: seen.has_mean and seen.unlearned, shared=True
+        "neither learned",
+        "undecided",
+        lambda evidence: evidence.has_mean and evidence.unlearned,
+        shared=True,
     ),
     VerdictRule(
         "too few seeds",
         "undecided",
-        lambda seen: seen.has_mean and seen.test.p is None and seen.test.n < 2,
+        lambda evidence: evidence.has_mean and evidence.test.p is None and evidence.test.n < 2,
     ),
     VerdictRule("no spread", "undecided", _no_spread),
-    VerdictRule("better", "mattered", lambda seen: _beyond_margin(seen, True)),
-    VerdictRule("worse", "mattered", lambda seen: _beyond_margin(seen, False)),
+    VerdictRule("better", "mattered", lambda evidence: _beyond_margin(evidence, True)),
+    VerdictRule("worse", "mattered", lambda evidence: _beyond_margin(evidence, False)),
     VerdictRule(
         "equivalent",
         "no difference",
-        lambda seen: seen.p_equivalence <= LEVEL and seen.survivors_may_say(None),
+        lambda evidence: evidence.p_equivalence <= LEVEL and evidence.survivors_may_say(None),
         shared=True,
     ),
     VerdictRule(
         "undecided",  # there is a difference, and whether it exceeds the margin is open
         "undecided",
-        lambda seen: not seen.has_mean or min(seen.p, seen.p_margin, seen.p_equivalence) <= LEVEL,
+        lambda evidence: (
+            not evidence.has_mean
+            or min(evidence.p, evidence.p_margin, evidence.p_equivalence) <= LEVEL
+        ),
         more_seeds=True,
     ),
     VerdictRule("not distinguishable", "undecided", lambda _: True, shared=True, more_seeds=True),
@@ -149,6 +155,6 @@ RULES = (
 BY_NAME = {rule.name: rule for rule in RULES}
 
 
-def verdict(seen: Evidence) -> str:
+def verdict(evidence: Evidence) -> str:
     """Return the name of the first rule that applies; the last one always does."""
-    return next(rule.name for rule in RULES if rule.applies(seen))
+    return next(rule.name for rule in RULES if rule.applies(evidence))

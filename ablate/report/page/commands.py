@@ -26,13 +26,13 @@ def overrides(run: Run) -> Overrides:
         typed = []
     if typed:
         return {key: value for key, _, value in (word.partition("=") for word in typed)}
-    return {} if run.found is None else _computed(run)
+    return {} if run.readable is None else _computed(run)
 
 
 def _computed(run: Run) -> Overrides:
     """Every setting of the record, which says more than was typed but the same."""
-    kept = {key: value for key, value in settings(run).items() if key not in NOT_TYPED}
-    return {key: write(value) for key, value in kept.items()} | {"study": write(run.study)}
+    typed = {key: value for key, value in settings(run).items() if key not in NOT_TYPED}
+    return {key: write(value) for key, value in typed.items()} | {"study": write(run.study)}
 
 
 def config_folders(runs: Iterable[Run]) -> list[str]:
@@ -69,9 +69,9 @@ def sweeps(every: Sequence[Overrides], folders: Sequence[str]) -> list[str]:
     """
     by_keys: dict[frozenset[str], list[Overrides]] = {}
     for words in filter(None, every):
-        kept = by_keys.setdefault(frozenset(words), [])
-        if words not in kept:
-            kept.append(words)
+        alike = by_keys.setdefault(frozenset(words), [])
+        if words not in alike:
+            alike.append(words)
     grids = [grid for group in by_keys.values() for grid in _grids(group)]
     lines = []
     for grid in grids:

@@ -4,7 +4,7 @@ from ablate.report.inference.analysis import Analysis
 from ablate.report.inference.failure_facts import ArmFailures, Ending, PairFailures
 from ablate.report.page.grid import Grid, GridCell, Head
 from ablate.report.words.cells import NONE
-from ablate.report.words.failed_runs import cells_named
+from ablate.report.words.failure_sentences import cells_named
 from ablate.report.words.numbers import p_decimals, some
 from ablate.shell.clean import clean
 

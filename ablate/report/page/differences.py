@@ -62,13 +62,13 @@ def differences(analysis: Analysis) -> list[Grid]:
 def _contrasts(empty: Grid, contrasts: Sequence[Contrast]) -> Grid:
     """Fill a grid of contrasts; a column that says the same in every row is left out."""
     rows = [_contrast(contrast) for contrast in contrasts]
-    kept = [
+    differing = [
         place
         for place, head in enumerate(empty.heads)
         if head.name not in ALIKE or len({row[place].text for row in rows}) > 1
     ]
-    heads = [empty.heads[place] for place in kept]
-    return replace(empty, heads=heads, rows=[[row[place] for place in kept] for row in rows])
+    heads = [empty.heads[place] for place in differing]
+    return replace(empty, heads=heads, rows=[[row[place] for place in differing] for row in rows])
 
 
 def _contrast_heads(unit: str) -> list[Head]:

@@ -29,15 +29,15 @@ def ledger(analysis: Analysis) -> Grid:
         for place in range(1, len(heads))
         if len(rows) > 1 and len({row[place].text for row in rows}) == 1
     ]
-    kept = [place for place in range(len(heads)) if place not in alike]
+    differing = [place for place in range(len(heads)) if place not in alike]
     shared = ", ".join(f"{heads[place].name} {rows[0][place].text}" for place in alike)
     caption = f"The same for all arms: {shared}. " if shared else ""
     return Grid(
         "ledger",
         "What each arm was given",
         f"{caption}Several values in a cell are those of different runs of the arm.",
-        [heads[place] for place in kept],
-        [[row[place] for place in kept] for row in rows] if len(kept) > 1 else [],
+        [heads[place] for place in differing],
+        [[row[place] for place in differing] for row in rows] if len(differing) > 1 else [],
     )
 
 

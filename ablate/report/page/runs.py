@@ -67,7 +67,7 @@ def folds(
     made = []
     for run in runs:
         words = command(typed[run.directory], folders) if typed[run.directory] else ""
-        fold = _damaged if run.found is None else _fold
+        fold = _damaged if run.readable is None else _fold
         made.append(fold(run, keys, words))
     return made
 
@@ -169,8 +169,8 @@ def tail(path: Path) -> str:
         return ""
     lines = content.splitlines()
     cut = size > TAIL_BYTES or len(lines) > TAIL_LINES
-    kept = lines[1:] if size > TAIL_BYTES else lines
-    return ("…\n" if cut else "") + _lines("\n".join(kept[-TAIL_LINES:]))
+    tail = lines[1:] if size > TAIL_BYTES else lines
+    return ("…\n" if cut else "") + _lines("\n".join(tail[-TAIL_LINES:]))
 
 
 def _lines(content: str) -> str:

@@ -29,16 +29,16 @@ class Run:
     directory: Path
     study: str
     name: str
-    found: Record | None
+    readable: Record | None
     problem: str | None
     label: str | None
 
     @property
     def record(self) -> Record:
         """The record of a run that has one. Raises ValueError otherwise."""
-        if self.found is None:
+        if self.readable is None:
             raise ValueError(f"{self.directory} has no record: {self.problem}")
-        return self.found
+        return self.readable
 
     @property
     def arm(self) -> str:

@@ -150,11 +150,11 @@ def select(
 ) -> list[tuple[Run, Settings]]:
     """Return the runs that match every key. Raises UserError if none does, naming what there is."""
     for key, values in wanted.items():
-        kept = [(run, row) for run, row in runs if key in row and matches(row[key], values)]
-        if not kept:
+        matching = [(run, row) for run, row in runs if key in row and matches(row[key], values)]
+        if not matching:
             there = sorted({text(row[key]) for _, row in runs if key in row})
             near = difflib.get_close_matches(values[0], there, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(there[:12])}"
             raise UserError(f"--where {key}={values[0]}: no run matches; {hint}")
-        runs = kept
+        runs = matching
     return list(runs)

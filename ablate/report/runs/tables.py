@@ -115,21 +115,21 @@ def build(
     Without `by` a row is an arm, with its seeds; with `each_run` it is a run. `sort` are keys, with
     a leading "-" for descending. Raises UserError for an unknown key or a condition without a run.
     """
-    everything = [(run, settings(run)) for run in runs if run.found is not None]
+    everything = [(run, settings(run)) for run in runs if run.readable is not None]
     wanted = parse_where(where)
     bare = [key.removeprefix("-") for key in sort]
-    kept: list[tuple[Run, Settings]] = []
+    selected: list[tuple[Run, Settings]] = []
     if everything:  # else no key is known, and the damaged runs are still to be told
         known = list(dict.fromkeys(key for _, row in everything for key in row))
         shown = [*differing([row for _, row in everything]), *IDENTITY]
         check_keys(by, known, "--by", shown)
         check_keys(wanted, known, "--where", shown)
         check_keys(bare, [*known, *BY_KEY], "--sort", [*BY_KEY, *shown])
-        kept = select(everything, wanted)
-    keys = list(by) or _arm_keys(kept, each_run)
+        selected = select(everything, wanted)
+    keys = list(by) or _arm_keys(selected, each_run)
     # Records of one arm's name with other settings (edited, foreign) are rows of their own.
     names = [] if by else ["study", "name" if each_run else "arm"]
-    groups = _grouped(kept, [*names, *keys])
+    groups = _grouped(selected, [*names, *keys])
     own = [key for key in dict.fromkeys((*keys, *bare)) if key not in BY_KEY]
     rows = [_row(group, own) for group in groups]
     default = ["val_loss", *keys]
@@ -139,13 +139,13 @@ def build(
         sorted_by=list(sort) or ["val_loss"],
         grouped="group" if by else "run" if each_run else "arm",
         runs=list(runs),
-        left_out=[run for run in runs if run.found is None],
+        left_out=[run for run in runs if run.readable is None],
     )
 
 
-def _arm_keys(kept: Sequence[tuple[Run, Settings]], each_run: bool) -> list[str]:
+def _arm_keys(selected: Sequence[tuple[Run, Settings]], each_run: bool) -> list[str]:
     """The keys that tell the rows apart: what differs, and names where that is not enough."""
-    rows = [row for _, row in kept]
+    rows = [row for _, row in selected]
     studies = ["study"] if len({row["study"] for row in rows}) > 1 else []
     differs = differing(rows)
     keys = [*studies, *differs]
@@ -156,10 +156,10 @@ def _arm_keys(kept: Sequence[tuple[Run, Settings]], each_run: bool) -> list[str]
 
 
 def _grouped(
-    kept: Sequence[tuple[Run, Settings]], keys: Sequence[str]
+    selected: Sequence[tuple[Run, Settings]], keys: Sequence[str]
 ) -> list[list[tuple[Run, Settings]]]:
     groups: dict[tuple[str, ...], list[tuple[Run, Settings]]] = {}
-    for run, row in kept:
+    for run, row in selected:
         # A run of a folder of its own, even if a copied record gives it another's name.
         own = (str(run.directory),) if "name" in keys else ()
         groups.setdefault((*(text(row.get(key)) for key in keys), *own), []).append((run, row))

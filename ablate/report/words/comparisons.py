@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.inference.story import SharedVerdict, SingleVerdict
+from ablate.report.inference.points import SharedVerdict, SingleVerdict
 from ablate.report.inference.verdicts import Judge
 from ablate.report.words.basis import basis, holm_text, outlook
-from ablate.report.words.failed_runs import counts, diverged, survivors
+from ablate.report.words.failure_sentences import counts, diverged, survivors
 from ablate.report.words.interactions import interaction
 from ablate.report.words.numbers import amount, count_of, some, spread
 from ablate.report.words.sentence import Sentence

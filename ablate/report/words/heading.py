@@ -25,22 +25,22 @@ class Heading:
 
 def heading(table: Table) -> Heading:
     """Return what stands above the table."""
-    seen = facts(table)
-    runs = count_of(seen.runs, "run")
-    if seen.runs_shown + seen.runs_without_record < seen.runs:
-        runs = f"{seen.runs_shown} of {runs}"
-    if seen.runs_without_record:
-        runs += f" ({seen.runs_without_record} without a readable record)"
-    seeds = _listed("seed", "seeds", [text(seed) for seed in seen.seeds])
-    parts = [f"{runs}, {count_of(seen.arms, 'arm')}, {seeds}"]
-    if seen.corpora:
-        parts.append(_listed("corpus", "corpora", seen.corpora))
-    if seen.train_lengths:
-        parts.append(f"L = {enumerated(map(text, seen.train_lengths))} tokens")
-    if seen.ln_vocabulary:
-        values = distinct(f"{value:.3f}" for value in seen.ln_vocabulary)
+    table_facts = facts(table)
+    runs = count_of(table_facts.runs, "run")
+    if table_facts.runs_shown + table_facts.runs_without_record < table_facts.runs:
+        runs = f"{table_facts.runs_shown} of {runs}"
+    if table_facts.runs_without_record:
+        runs += f" ({table_facts.runs_without_record} without a readable record)"
+    seeds = _listed("seed", "seeds", [text(seed) for seed in table_facts.seeds])
+    parts = [f"{runs}, {count_of(table_facts.arms, 'arm')}, {seeds}"]
+    if table_facts.corpora:
+        parts.append(_listed("corpus", "corpora", table_facts.corpora))
+    if table_facts.train_lengths:
+        parts.append(f"L = {enumerated(map(text, table_facts.train_lengths))} tokens")
+    if table_facts.ln_vocabulary:
+        values = distinct(f"{value:.3f}" for value in table_facts.ln_vocabulary)
         parts.append(f"ln V = {enumerated(values)} nats")
-    studies = _listed("study", "studies", seen.studies)
+    studies = _listed("study", "studies", table_facts.studies)
     return Heading(clean(studies), [clean(part) for part in parts])
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ablate.report.inference.contrasts import Contrast
-from ablate.report.inference.story import SimpleEffects
+from ablate.report.inference.points import SimpleEffects
 from ablate.report.inference.verdicts import BY_NAME, Judge
 from ablate.report.words.basis import basis, holm_text, outlook
-from ablate.report.words.failed_runs import survivors
+from ablate.report.words.failure_sentences import survivors
 from ablate.report.words.numbers import amount, count_of, some, spread, together
 from ablate.report.words.sentence import Sentence
 

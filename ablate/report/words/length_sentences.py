@@ -148,13 +148,13 @@ def row_words(row: TableRow) -> tuple[str, str] | None:
 def length_cells(rows: Sequence[TableRow]) -> tuple[str, list[str]] | None:
     """The column of words: its second heading and a text by row; None where no record has them."""
     words = [row_words(row) for row in rows]
-    contexts = {found[0] for found in words if found is not None}
+    contexts = {word[0] for word in words if word is not None}
     if not contexts:
         return None
     one = len(contexts) == 1
     cells = [
-        Missing.UNMEASURED.value if w is None else w[1] if one else f"{w[1]} at {w[0]}"
-        for w in words
+        Missing.UNMEASURED.value if word is None else word[1] if one else f"{word[1]} at {word[0]}"
+        for word in words
     ]
     return (f"at {contexts.pop()} acc. / nll" if one else "acc. / nll"), cells
 

@@ -12,7 +12,7 @@ from ablate.report.inference.failing import (
     FailuresOpen,
 )
 from ablate.report.inference.failure_facts import Ending
-from ablate.report.inference.story import (
+from ablate.report.inference.points import (
     Fact,
     SharedVerdict,
     SimpleEffects,
@@ -22,7 +22,7 @@ from ablate.report.inference.verdicts import Judge, Said
 from ablate.report.words.beginnings_text import first_losses, gradient_flow_text
 from ablate.report.words.cautions import caution
 from ablate.report.words.comparisons import comparison, shared_verdict
-from ablate.report.words.failed_runs import (
+from ablate.report.words.failure_sentences import (
     failing_arms,
     failing_levels,
     failing_together,

@@ -66,7 +66,7 @@ def test_any_record_can_be_analysed(
         (study / str(place)).mkdir(parents=True)
         (study / str(place) / "record.json").write_text(json.dumps(record))
     runs = [load(study / str(place), study) for place in range(len(found))]
-    usable = [Side([run]) for run in runs if run.found is not None]
+    usable = [Side([run]) for run in runs if run.readable is not None]
     for first, second in pairwise(usable):
         assert as_text(compare(first, second), 80)
     for chosen in (None, "lr"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ablate.report.inference.analysis import Analysis, analyse
-from ablate.report.inference.story import SingleVerdict
+from ablate.report.inference.points import SingleVerdict
 from ablate.report.page.content import answers
 from ablate.report.runs.collect import Run
 from ablate.report.runs.tables import build

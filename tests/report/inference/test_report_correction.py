@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ablate.report.inference.families import at_level, corrected
+from ablate.report.inference.correction import at_level, corrected
 from ablate.report.inference.identical import identical_arms, sameness
 from ablate.report.inference.outcomes import Outcome
 from ablate.report.inference.simple_effects import Effect, effects
@@ -61,27 +61,27 @@ def test_a_main_effect_is_told_where_no_interaction_says_otherwise() -> None:
     found = study(TWO, lambda arm: 0.3 * (arm["norm"] == "post"), np.random.default_rng(1))
     told = all_effects(found, TWO)
     post = of(told, "norm=post")
-    assert post.told is not None
-    assert (post.told.size, post.depends) == ("beyond", ())
+    assert post.corrected is not None
+    assert (post.corrected.size, post.depends) == ("beyond", ())
     assert not any(one.within for one in told)
 
 
 def test_where_factors_interact_each_is_told_within_the_levels_of_the_other() -> None:
     told = all_effects(study(THREE, corner, np.random.default_rng(2)), THREE)
     average = of(told, "norm=post")
-    assert (average.told, average.depends) == (None, ("warmup",))
+    assert (average.corrected, average.depends) == (None, ("warmup",))
     hurt, harmless = (of(told, "norm=post", warmup=level) for level in ("none", "linear"))
-    assert hurt.told is not None
-    assert harmless.told is not None
-    assert (hurt.told.size, hurt.match.cells) == ("beyond", 2)  # over both depths
-    assert harmless.told.size == "open"
+    assert hurt.corrected is not None
+    assert harmless.corrected is not None
+    assert (hurt.corrected.size, hurt.match.cells) == ("beyond", 2)  # over both depths
+    assert harmless.corrected.size == "open"
     assert hurt.difference.mean == pytest.approx(0.3, abs=0.05)
     assert of(told, "depth=24").depends == ()
     (crossed,) = [one for one in told if one.pair.name == "norm=post × warmup=none"]
-    assert crossed.told is not None
-    assert crossed.told.size == "beyond"  # what is said to depend is never said not to
-    assert crossed.told.family == 3 + 3  # main effects and interactions
-    assert hurt.told.family == 1 + 2 + 4  # what is left of them, and simple effects
+    assert crossed.corrected is not None
+    assert crossed.corrected.size == "beyond"  # what is said to depend is never said not to
+    assert crossed.corrected.family == 3 + 3  # main effects and interactions
+    assert hurt.corrected.family == 1 + 2 + 4  # what is left of them, and simple effects
 
 
 def test_a_factor_that_depends_on_two_is_told_in_each_combination_of_theirs() -> None:
@@ -102,8 +102,8 @@ def test_simple_effects_can_be_asked_for() -> None:
         ("depth=24", (("norm", "post"),)),
     ]
     warmup, _ = every.main
-    assert warmup.told is not None
-    assert (warmup.told.size, warmup.told.family) == ("beyond", 3)
+    assert warmup.corrected is not None
+    assert (warmup.corrected.size, warmup.corrected.family) == ("beyond", 3)
 
 
 def draws(number: int, true: float, generator: np.random.Generator) -> list[Difference]:
@@ -182,8 +182,8 @@ def test_false_words_are_few_where_some_effects_are_true(
     for _ in range(studies):
         told = all_effects(study(factors, mean, generator, seeds), factors)
         wrong += any(
-            one.told is not None
-            and one.told.size in ("beyond", "apart")
+            one.corrected is not None
+            and one.corrected.size in ("beyond", "apart")
             and ("depth" in one.pair.factors or dict(one.within).get("warmup") == "linear")
             for one in told
         )

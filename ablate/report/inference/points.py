@@ -118,21 +118,21 @@ def _family(contrast: Contrast) -> tuple[str, ...]:
 
 def _of_simple(contrasts: Sequence[Contrast], simple: Sequence[Contrast]) -> Iterator[Point]:
     """Yield each effect that depends on others, by its parts, the largest first."""
-    told = []
+    facts = []
     for average in contrasts:
         if average.depends:
             names = (average.name, average.against)
             parts = [one for one in simple if (one.name, one.against) == names]
-            told.append(SimpleEffects(average, tuple(sorted(parts, key=_size))))
-    for fact in sorted(told, key=lambda fact: min(map(_size, fact.parts), default=0.0)):
+            facts.append(SimpleEffects(average, tuple(sorted(parts, key=_size))))
+    for fact in sorted(facts, key=lambda fact: min(map(_size, fact.parts), default=0.0)):
         mattered = any(BY_NAME[one.verdict].said == "mattered" for one in fact.parts)
         yield Point("mattered" if mattered else "undecided", fact)
 
 
 def _of_failures(failures: StudyFailures, contrasts: Sequence[Contrast]) -> Iterator[Point]:
     """Yield which arms and levels fail, where no contrast that is told says so already."""
-    asked = _untold(failures, contrasts)
-    shown = [one for one in asked if one.test.shown]
+    tests = _untold(failures, contrasts)
+    shown = [one for one in tests if one.test.shown]
     together = failing_together(failures)
     if together:
         yield Point("mattered", together)
@@ -170,10 +170,10 @@ def _alone(contrast: Contrast, contrasts: Sequence[Contrast]) -> bool:
 
 def _untold(failures: StudyFailures, contrasts: Sequence[Contrast]) -> list[PairFailures]:
     """Return the tests of levels, or else of arms, that no contrast tells already."""
-    told = {
+    names_told = {
         (one.name, one.against)
         for one in contrasts
         if failures.ending == "diverged" and any(one.diverged) and _alone(one, contrasts)
     }
-    asked = failures.levels or failures.contrasts
-    return [one for one in asked if (one.name, one.against) not in told]
+    tests = failures.levels or failures.contrasts
+    return [one for one in tests if (one.name, one.against) not in names_told]
