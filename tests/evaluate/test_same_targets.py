@@ -1,6 +1,9 @@
 """Measured in evaluation mode, on targets that are the same at every length and lie where told."""
 
+import math
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,7 @@ from ablate.data.tokenizers import Bytes
 from ablate.evaluate.document_sums import documents_of
 from ablate.evaluate.exact import exact_match
 from ablate.evaluate.extrapolation import lay_windows, window_layout
-from ablate.evaluate.learned import measure_learning
+from ablate.evaluate.learned import measure_learning, of_text
 from ablate.evaluate.position_probe import probe_positions, read_states
 from ablate.evaluate.protocols import lay_stretches, non_overlapping, sliding_window
 from ablate.evaluate.regression import Samples, Splits, score_best
@@ -38,6 +41,10 @@ class Recorder:
         self.position, self.max_length = self, None
         self.embedding = torch.nn.Embedding(vocabulary, 4)
         self.shown: list[np.ndarray] = []
+
+    def eval(self) -> None: ...
+
+    def train(self) -> None: ...
 
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
         self.shown += list(tokens.numpy())
@@ -244,3 +251,23 @@ def test_exact_match_is_of_the_examples_of_its_length_and_end_tokens_do_not_coun
 def test_a_target_at_the_first_token_of_a_document_is_of_that_document() -> None:
     begins = np.array([0, 10, 20])
     assert documents_of(np.array([9, 10, 19, 20]), begins).tolist() == [0, 1, 1, 2]
+
+
+def test_a_window_counts_for_the_document_that_its_last_target_is_of() -> None:
+    task = numbered(8 * 30 + 1, LanguageModelling)
+    begins = np.array([0, 4, 8, 21, 33, 64, 100, 130, 131, 170, 200, 203, 208, 229])
+    corpus = replace(task.corpus, validation_documents=begins)
+    task = LanguageModelling(corpus, seq_len=8, batch_size=4, seed=0)
+    made = config({"seq_len": 8})
+    objects = replace(bench(made), task=task, model=Recorder(task.vocabulary))
+    learned = of_text(objects.model, task, 100)
+    by_end, by_start = (
+        Counter(np.searchsorted(begins, 8 * np.arange(30) + shift, "right").tolist())
+        for shift in (8, 0)
+    )
+    effective = [30**2 / sum(n * n for n in of.values()) for of in (by_end, by_start)]
+    assert effective[0] != pytest.approx(effective[1])
+    assert learned.over == ("documents" if effective[0] >= 8 else "blocks")
+    assert (learned.units, learned.windows) == (len(by_end), 30)
+    assert learned.effective == pytest.approx(effective[0])
+    assert learned.value == pytest.approx(math.log(241) - task.unigram(), abs=1e-5)

@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
+from ablate.build import build, build_corpus
+from ablate.config.compose import Composition
 from ablate.config.identity import Identity
 from ablate.data.tasks import IGNORED
+from ablate.evaluate.learned import measure_learning
+from ablate.evaluate.trained import measure_trained
 from ablate.record import disk
 from ablate.record.record import Record
+from ablate.run.execute import execute
+from ablate.run.planned import PlannedRun
 from ablate.run.recording import (
     close_record,
     describe,
@@ -21,8 +28,9 @@ from ablate.run.recording import (
     judge_training,
     measure_training,
 )
+from ablate.train.checkpoints import load
 from ablate.train.memory import TrainingMemory
-from tests.made_up_bench import bench, config
+from tests.made_up_bench import CATALOGUE, bench, choice, config
 
 NAMES = Identity("a name", "an arm", {"pos": "rope"})
 LOSSES = [5.0 - step / 50 + 0.07 * (step % 3) for step in range(50)]
@@ -228,3 +236,30 @@ def test_of_a_process_that_died_the_curves_tell_how_far_it_came(
     assert record.loss.first == 5.5
     assert (record.status, record.error) == (status, "killed" if status == "failed" else None)
     assert "ERROR killed" in (tmp_path / "run.log").read_text()
+
+
+def test_the_record_of_a_run_has_what_its_trained_model_is_measured_at(
+    tmp_path: Path, words: Path
+) -> None:
+    sizes = {"outputs": str(tmp_path), "study": "one", "evaluate.batches": 2, "seq_len": 16}
+    sizes |= {"corpus": choice("corpus", "text") | {"files": str(words)}}
+    made = config({**sizes, "evaluate.shuffle": True, "evaluate.position_probe": True})
+    choices = {group: str(name) for group, name in CATALOGUE.default_choices().items() if name}
+    planned = PlannedRun.of(Composition(made, replace(NAMES, choices=choices), {}))
+    record = execute(replace(planned, hydra_files=None), [], lambda: False)
+    assert record.error is None
+    again = build(made, build_corpus(made))
+    state = load(planned.directory)
+    assert state is not None
+    again.model.load_state_dict(state["model"])
+    measured = measure_trained(again, made, lambda doing: None)
+    assert record.extrapolation == measured.extrapolation
+    assert (record.position_probe, record.shuffle) == (measured.position_probe, measured.shuffle)
+    lengths = measured.extrapolation
+    assert record.learning == measure_learning(again, 2, lengths, lambda doing: None)
+    assert record.learning != measure_learning(again, 1, lengths, lambda doing: None)
+    assert record.loss.final == state["progress"]["losses"][-1]
+    assert (record.status, record.steps_done, record.label) == ("done", 6, record.learning.word)
+    found, problem = disk.read(planned.directory)
+    assert (found, problem) == (record, None)
+    assert yaml.safe_load((planned.directory / "config.yaml").read_text()) == made
