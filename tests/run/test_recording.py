@@ -17,7 +17,7 @@ from ablate.data.tasks import IGNORED
 from ablate.evaluate.learned import measure_learning
 from ablate.evaluate.trained import measure_trained
 from ablate.record import disk
-from ablate.record.record import Record
+from ablate.record.record import Record, RecordedCorpus
 from ablate.run.execute import execute
 from ablate.run.planned import PlannedRun
 from ablate.run.recording import (
@@ -83,13 +83,7 @@ def test_what_is_known_before_the_first_step() -> None:
     describe(record, objects, made)
     corpus = objects.corpus
     assert corpus is not None
-    assert asdict(record.corpus) == {
-        "name": "made-up",
-        "sha256": "0" * 64,
-        "vocabulary": 23,
-        "tokens_train": 3000,
-        "tokens_validation": 900,
-    }
+    assert record.corpus == RecordedCorpus("made-up", "0" * 64, 23, 3000, 900)
     assert record.parameters == sum(p.numel() for p in objects.model.parameters())
     dense = record.parameters - objects.model.embedding.weight.numel()
     assert record.flops_per_token == 6 * dense + 12 * 2 * 16 * 8
@@ -209,12 +203,11 @@ def test_the_label_of_a_run(
 def test_how_a_run_ended_and_how_long_it_took_in_all() -> None:
     record = first_record(config(), NAMES)
     record.timing.total_seconds = 100.0
-    finish(record, "failed", "why")
+    finish(record, "failed", "why", 60.5)
     assert (record.status, record.error) == ("failed", "why")
-    assert 100 <= (record.timing.total_seconds or 0) < 160
-    before = record.timing.total_seconds
-    finish(record, "done", None)
-    assert (record.status, record.error, record.timing.total_seconds) == ("done", None, before)
+    assert record.timing.total_seconds == 160.5
+    finish(record, "done", None, 7.0)
+    assert (record.status, record.error, record.timing.total_seconds) == ("done", None, 160.5)
     finished = datetime.fromisoformat(record.timing.finished or "")
     assert abs((datetime.now(UTC) - finished).total_seconds()) < 60
 
