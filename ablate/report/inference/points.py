@@ -67,9 +67,10 @@ def points(
     """Return all points in order; `contrasts` are main effects, or arms against the baseline.
 
     Of the interactions (`crossed`) those are told that could be tested: without an interval there
-    is nothing to say of one.
+    is nothing to say of one, nor where a setting has no effect anywhere.
     """
-    tested = [contrast for contrast in crossed if contrast.difference.p is not None]
+    apart = [one for one in crossed if one.difference.low != 0 or one.difference.high != 0]
+    tested = [contrast for contrast in apart if contrast.difference.p is not None]
     every = [
         *(point for of_ending in failures for point in _of_failures(of_ending, contrasts)),
         *_of_contrasts([one for one in contrasts if not (one.depends or _as_levels(one))]),

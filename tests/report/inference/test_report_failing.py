@@ -102,3 +102,19 @@ def test_where_every_run_failed_no_side_is_said_to_lack_failures() -> None:
     )
     texts = " ".join(one.text for one in statements(analyse(nearly)))
     assert "so few runs that did not fail cannot decide a count" in texts
+
+
+def test_of_a_setting_without_effect_no_interaction_is_told() -> None:
+    """It was "higher by 0.000 nats [0.000, 0.000] with norm=post", which is no statement."""
+    grid = product(("pre", "post"), (True, False), range(5))
+    runs = [
+        make_run(
+            {"pos": "sinusoidal", "norm": norm, "pos.scale_embedding": scaled},
+            seed=seed,
+            loss__validation=2.5 + 0.3 * (norm == "post") + 0.01 * seed + 0.002 * (seed * seed % 3),
+        )
+        for norm, scaled, seed in grid
+    ]
+    said = [one.text for one in statements(analyse(runs))]
+    assert any("the setting had no effect here" in text for text in said)
+    assert not any("×" in text for text in said)
