@@ -1,5 +1,6 @@
 """The composition root: from a config to objects. The only module that sees both sides."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from ablate.model.placement.rule import Placement
 from ablate.model.position.base import PositionScheme
 from ablate.model.residual import ResidualRule
 from ablate.model.shape import Shape
-from ablate.model.transformer import Parts, Transformer
+from ablate.model.transformer import Parts, Transformer, count_parameters
 from ablate.train.block_instruments import (
     AttentionInstrument,
     Instrument,
@@ -70,8 +71,21 @@ def check(config: Config, corpus: TokenizedCorpus | None) -> Task:
     part(config, "init")()
     part(config, "optim")()
     with torch.device("meta"):
-        build_model(config, task.vocabulary, causal=task.causal)
+        model = build_model(config, task.vocabulary, causal=task.causal)
+    size, room = sum(p.numel() * p.element_size() for p in model.parameters()), memory(device)
+    if size > room:
+        raise UserError(
+            f"the model has {count_parameters(model):,} parameters, {size / 2**30:,.0f} GiB, which "
+            f"is more than the {room / 2**30:,.0f} GiB of this machine"
+        )
     return task
+
+
+def memory(device: torch.device) -> int:
+    """Bytes that a device has in all."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def needs_corpus(config: Config) -> bool:

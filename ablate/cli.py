@@ -2,6 +2,7 @@
 
 import atexit
 import difflib
+import errno
 import importlib
 import os
 import shlex
@@ -91,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         print(f"ablate: {error.strerror or error}{place}", file=sys.stderr)
-        return 1
+        return 1 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else 2  # of the command
     except KeyboardInterrupt:
         again = f"; to begin again: ablate {shlex.join(words)}"
         print(f"ablate: interrupted{again if words[:1] == ['run'] else ''}", file=sys.stderr)

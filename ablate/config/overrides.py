@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override
+from hydra.core.override_parser.types import ChoiceSweep, Glob, Override, Sweep
 from hydra.errors import HydraException
 
 from ablate.config.catalogue import COMPONENTS, Catalogue, nearest
@@ -47,6 +47,9 @@ def check_sweep(override: Override) -> None:
     """Raise UserError for a sweep whose values cannot be listed, or that has none."""
     if not override.is_sweep_override():
         return
+    listed = override.value()
+    if isinstance(listed, ChoiceSweep) and any(isinstance(each, Sweep) for each in listed.list):
+        raise UserError(f"{override.input_line}: a sweep inside a sweep; write its values")
     try:
         count = sum(1 for _ in islice(override.sweep_iterator(), MOST_RUNS + 1))
     except (HydraException, ValueError) as error:

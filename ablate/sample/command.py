@@ -1,5 +1,6 @@
 """The verb `sample`: let a trained run go on with a text."""
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,14 +21,18 @@ Continue a text with a trained run, token by token with the key-value cache.
   ablate sample outputs/default/RUN --prompt "def main("
   ablate sample pos=rope --tokens 400 --temperature 0.7    a run's name or how it begins"""
 
+MOST_TOKENS = 10**6
+
 
 def main(arguments: Sequence[str]) -> int:
     """Print the prompt and what the run makes of it; the exit code."""
     options = parser().parse(arguments)
-    if options.temperature < 0:
+    if not 0 <= options.temperature < math.inf:
         raise UserError(f"--temperature {options.temperature}: must be 0 or more")
-    if options.tokens < 1:
-        raise UserError(f"--tokens {options.tokens}: must be 1 or more")
+    if not 1 <= options.tokens <= MOST_TOKENS:
+        raise UserError(f"--tokens {options.tokens}: must be from 1 to {MOST_TOKENS}")
+    if not 0 <= options.seed < 2**32:
+        raise UserError(f"--seed {options.seed}: must be from 0 to {2**32 - 1}, as seed= is")
     folders = [Path(folder) for folder in options.config_dir]
     run = open_run(options.run, Path(options.outputs), [], folders)
     if not run.bench.task.causal:

@@ -14,6 +14,9 @@ from ablate.model.shape import Shape
 
 Part = Callable[[Shape], PositionScheme]
 
+MOST = 2**26
+"""Positions that `Randomized` can draw from: 512 MiB of them."""
+
 
 class Composed(PositionScheme):
     """What composed schemes share: every layer's hooks are those of one of the parts.
@@ -129,6 +132,8 @@ class Randomized(Composed):
                 f"maximum={maximum}: must be at least seq_len={shape.seq_len}, or the positions "
                 "of a sequence could not differ"
             )
+        if maximum > MOST:
+            raise UserError(f"maximum={maximum}: at most {MOST}: each step draws from all of them")
         # Row 0 of an inner table stays unused, since positions count from 1.
         part = inner(replace(shape, seq_len=maximum + 1))
         super().__init__(shape, [part], [0] * shape.depth)
