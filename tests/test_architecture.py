@@ -37,12 +37,12 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "shell", "config", "record", "judge", "model", "data", "train", "build"),
         *("evaluate", "check"),
     },
+    "report": {"errors", "shell", "config", "record", "judge"},
     "sweep": {
         *("errors", "shell", "config", "record", "judge", "model", "data", "train", "build"),
-        *("evaluate", "check", "run"),
+        *("evaluate", "check", "run", "report"),
     },
     "sample": {"errors", "shell", "model", "data", "evaluate"},
-    "report": {"errors", "shell", "config", "record", "judge"},
     "diff": {"errors", "shell", "config", "record", "judge", "report"},
     "listing": {"errors", "shell", "config"},
     "board": {"errors", "shell"},
@@ -133,6 +133,17 @@ def test_the_rooms_of_the_report_point_down_too(place: int) -> None:
         if name.startswith("ablate.report.") and name.split(".")[2] not in allowed
     }
     assert not wrong
+
+
+def test_a_sweep_asks_the_report_for_verdicts_alone() -> None:
+    """Whether an arm is decided is what a report would say; how it would be told is not asked."""
+    names = {
+        ".".join(name.split(".")[:3])
+        for path in files(PACKAGE / "sweep")
+        for name in imported(path)
+        if name.startswith("ablate.report.")
+    }
+    assert names == {"ablate.report.inference", "ablate.report.runs"}
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:

@@ -10,7 +10,13 @@ from pathlib import Path
 from ablate.errors import UserError
 from ablate.shell.parser import no_such_flag
 
-SWITCHES = {"-m": "--multirun", "--multirun": "--multirun", "--resolve": "--resolve"}
+OWN = ("--until-decided", "--plan")
+SWITCHES = {
+    "-m": "--multirun",
+    "--multirun": "--multirun",
+    "--resolve": "--resolve",
+    **dict(zip(OWN, OWN, strict=True)),
+}
 WITH_VALUE = {
     "-c": "--cfg",
     "--cfg": "--cfg",
@@ -21,7 +27,7 @@ WITH_VALUE = {
     "--study": "--study",
 }
 MAYBE_VALUE = {"-i": "--info", "--info": "--info"}
-KNOWN = ("-m", "--cfg", "--resolve", "--info", "--config-dir", "--study", "--help")
+KNOWN = ("-m", "--cfg", "--resolve", "--info", "--config-dir", "--study", *OWN, "--help")
 """The flags that the help page has."""
 
 FLAGS = (*SWITCHES, *WITH_VALUE, *MAYBE_VALUE)
@@ -47,6 +53,16 @@ class Arguments:
         return any(name == "--multirun" for name, _ in self.flags)
 
     @property
+    def until_decided(self) -> bool:
+        """Seeds are to be added at planned looks."""
+        return any(name == "--until-decided" for name, _ in self.flags)
+
+    @property
+    def asks_plan(self) -> bool:
+        """The runs are to be told, and none done."""
+        return any(name == "--plan" for name, _ in self.flags)
+
+    @property
     def folders(self) -> list[Path]:
         """The user's own config folders."""
         return [Path(v) for name, v in self.flags if name == "--config-dir" and v]
@@ -68,9 +84,9 @@ class Arguments:
 
     @property
     def names_launcher(self) -> bool:
-        """Whether a launcher of Hydra is to do the runs, or a study whose runs are no product."""
+        """Whether a launcher of Hydra is to do the runs, or those of a study are no product."""
         named = any(word.startswith("hydra/launcher=") for word in self.overrides)
-        return self.study is not None or named
+        return self.study is not None or self.until_decided or named
 
     @property
     def names_sweeper(self) -> bool:
@@ -79,7 +95,7 @@ class Arguments:
 
     def for_hydra(self) -> list[str]:
         """The same line with flags first, as Hydra's parser needs it."""
-        drop = ("--multirun",) if self.asks_hydra else ()
+        drop = (*OWN, *(("--multirun",) if self.asks_hydra else ()))
         flags = [t for name, v in self.flags if name not in drop for t in (name, v) if t]
         return [*flags, *self.overrides]
 
@@ -131,6 +147,8 @@ def separate(arguments: Sequence[str]) -> Arguments:
     names = {name for name, _ in flags}
     if "--study" in names and names & {"--cfg", "--info"}:
         raise UserError("--study: a list of runs; --cfg and --info are for one")
+    if names & {*OWN} and names & {"--cfg", "--info"}:
+        raise UserError("--cfg and --info show one config; without --until-decided and --plan")
     if "--resolve" in names and "--cfg" not in names:
         raise UserError("--resolve: only with --cfg, as in --cfg job --resolve")
     return Arguments(tuple(arguments), tuple(overrides), tuple(flags))

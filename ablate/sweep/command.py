@@ -13,9 +13,9 @@ from ablate.sweep.arguments import Arguments, separate
 from ablate.sweep.changed import changes
 from ablate.sweep.help import help_text
 from ablate.sweep.outcome import count_statuses, summarise
-from ablate.sweep.plan import Product, is_timed, refuse_time_limit
+from ablate.sweep.plan import is_timed, refuse_time_limit, tell
 from ablate.sweep.pool.launch import launch, warm_up
-from ablate.sweep.study_plan import StudyRuns
+from ablate.sweep.study_plan import asked_for
 
 
 def main(words: Sequence[str]) -> int:
@@ -34,40 +34,59 @@ def main(words: Sequence[str]) -> int:
         from ablate.sweep.search import search
 
         return search(arguments, composer)
-    request = StudyRuns(arguments, composer) if arguments.study else Product(arguments, composer)
+    note = None
+    request = asked_for(arguments, composer)
+    if arguments.until_decided:
+        from ablate.sweep.until_decided import Looks, begin, follow
+
+        request, note = begin(request, arguments, composer)
     plan = request.plan()
+    if arguments.asks_plan:
+        return tell(request.settle(plan, note=False))
     wanted = [planned for planned in plan if planned.wanted()]
     for line in changes(plan):
         say(line)
-    if not wanted:
+    if not wanted and not note:
         return already_done(plan)
     pooled = is_pooled(arguments, plan)
     if pooled:
         warm_up()
     if len(wanted) > 1:
-        say(f"{len(wanted)} runs to do; each arm is built once before any starts")
+        most = "at most " if note else ""
+        say(f"{most}{len(wanted)} runs to do; each arm is built once before any starts")
     plan = request.settle(plan)
-    if not any(planned.wanted() for planned in plan):  # a study left out the rest
+    if not note and not any(planned.wanted() for planned in plan):  # a study left out the rest
         return already_done(plan)
     stop = Stop("" if pooled else STOPPING)
-    unrecorded: dict[str, str] = {}
-    with stop:
+
+    def do(some: Sequence[PlannedRun], about: str = "") -> dict[str, str]:
         try:
-            unrecorded = do_runs(plan, arguments, composer, stop)
+            return do_runs(some, arguments, composer, stop, about)
         except KeyboardInterrupt:
             stop.asked = True
+            return {}
+
+    with stop:
+        if note:
+            return follow(Looks(plan, note), arguments, stop, do)
+        unrecorded = do(plan)
     return summarise(plan, arguments, unrecorded, interrupted=stop.asked)
 
 
 def do_runs(
-    plan: Sequence[PlannedRun], arguments: Arguments, composer: Composer, stop: Stop
+    plan: Sequence[PlannedRun],
+    arguments: Arguments,
+    composer: Composer,
+    stop: Stop,
+    about: str = "",
 ) -> dict[str, str]:
     """Do what is wanted of a plan; what failed and could not be recorded, by name, with the reason.
 
-    Raises KeyboardInterrupt where the user does not wait for the runs to stop.
+    The display says what it is `about`. Raises KeyboardInterrupt where the user does not wait for
+    the runs to stop.
     """
     if is_pooled(arguments, plan):
-        return launch(plan, stop)
+        return launch(plan, stop, about)
     if not arguments.sets_hydra:
         from ablate.run.foreground import run_in_foreground
 

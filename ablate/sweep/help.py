@@ -24,6 +24,8 @@ Options of a choice stand under its group: pos.base=500000 norm.final=false warm
 
   -m, --multirun    run every combination of the comma-separated values
   --study NAME      the runs of a study file, by name or path; KEY=VALUE goes for all of them
+  --until-decided   add seeds at planned looks (3, 5, 10) to what is still open, and to no more
+  --plan            say which runs there are to do, and which are skipped and why; do none
   --cfg job         print the composed config and stop (also: hydra, all)
   --info            what Hydra knows: config, defaults-tree, searchpath, ...
   --config-dir DIR  a folder of your own choices, laid out like configs/

@@ -1,5 +1,6 @@
 """Every run of a command, composed and checked before any starts."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,15 @@ class Product:
     arguments: Arguments
     composer: Composer
 
+    def jobs(self) -> list[list[str]]:
+        """The overrides of every run."""
+        return self.composer.jobs(self.arguments.overrides, sweep=self.arguments.multirun)
+
     def plan(self) -> list[PlannedRun]:
         """Compose and check every run; equal runs appear once."""
-        jobs = self.composer.jobs(self.arguments.overrides, sweep=self.arguments.multirun)
-        return compose_all(jobs, self.composer, of_many=self.arguments.multirun)
+        return compose_all(self.jobs(), self.composer, of_many=self.arguments.multirun)
 
-    def settle(self, plan: list[PlannedRun]) -> list[PlannedRun]:
+    def settle(self, plan: list[PlannedRun], *, note: bool = True) -> list[PlannedRun]:
         """Raise UserError for a run whose objects cannot be made, before any folder is."""
         for _, error in refused([planned for planned in plan if planned.wanted()]):
             raise error
@@ -46,6 +50,25 @@ def compose_all(
             planned = PlannedRun.of(composer.whole(job, of_many=of_many))
             plan.setdefault(planned.directory, planned)
     return list(plan.values())
+
+
+def tell(plan: Sequence[PlannedRun]) -> int:
+    """Print what would be done of a plan, and what not and why; the exit code."""
+    rows = [(_state(planned), planned.identity.name) for planned in plan]
+    print("\n".join(f"{state:<{max(len(s) for s, _ in rows)}}  {name}" for state, name in rows))
+    kinds = Counter(state for state, _ in rows)
+    counts = ", ".join(f"{count} {state}" for state, count in kinds.items())
+    print(f"{len(plan)} run{'s' * (len(plan) > 1)}: {counts}")
+    return 0
+
+
+def _state(planned: PlannedRun) -> str:
+    """What a run is to be done for, or why it is skipped."""
+    status = planned.status()
+    if planned.wanted():
+        again = "again (rerun=true)" if planned.config["rerun"] else f"to do, was {status}"
+        return again if status else "to do"
+    return f"skipped, is {status}" + (" (retry=false)" if status == "failed" else "")
 
 
 def refuse_time_limit(plan: Sequence[PlannedRun]) -> None:

@@ -64,6 +64,10 @@ def bounded(loss: float | None, uniform: float) -> float:
 def search(arguments: Arguments, composer: Composer) -> int:
     """Check what can be checked, let the sweeper run, and tell what was best; the exit code."""
     check_sweeper(arguments)
+    if arguments.until_decided or arguments.asks_plan:
+        raise UserError(
+            "hydra/sweeper: chooses runs by what came of others; without --until-decided and --plan"
+        )
     plan = compose_all(composer.jobs(corners(arguments.overrides), sweep=True), composer)
     refuse_time_limit(plan)
     for _, error in refused(plan):

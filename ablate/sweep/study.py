@@ -13,6 +13,9 @@ from ablate.config.schema import flatten
 from ablate.config.values import brief, read, write
 from ablate.errors import UserError
 
+LookTimes = tuple[tuple[int, ...], tuple[float, ...]]
+"""Numbers of seeds at which a study is looked at, and the level of each look."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -41,7 +44,10 @@ def settings_of(config: Mapping[str, Any], identity: Identity) -> dict[str, Any]
 
 @dataclass(frozen=True)
 class Study:
-    """What a study file says; every text is overrides as they are typed."""
+    """What a study file says; every text is overrides as they are typed.
+
+    `looks` are when it is looked at with --until-decided.
+    """
 
     path: Path
     question: str = ""
@@ -50,6 +56,7 @@ class Study:
     grid: Mapping[str, str] = field(default_factory=dict)
     seeds: str | None = None
     rules: Sequence[Rule] = ()
+    looks: LookTimes | None = None
 
     def jobs(self, composer: Composer, overrides: Sequence[str]) -> list[list[str]]:
         """The overrides of every run: each arm with each point of the grid and each seed.

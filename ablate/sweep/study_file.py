@@ -1,5 +1,6 @@
 """Reading a study file: what it may hold, and every mistake in it in a line."""
 
+import math
 import re
 import shlex
 from pathlib import Path
@@ -11,10 +12,11 @@ from ablate.config import values
 from ablate.config.catalogue import STUDIES, Catalogue, nearest
 from ablate.config.loaders import TextLoader
 from ablate.errors import UserError
+from ablate.judge.looks import LEVELS, LOOKS, problem
 from ablate.sweep.arguments import SEEDS, as_range
-from ablate.sweep.study import Rule, Study, keyed
+from ablate.sweep.study import LookTimes, Rule, Study, keyed
 
-KEYS = ("settings", "arms", "grid", "seeds", "skip")
+KEYS = ("settings", "arms", "grid", "seeds", "skip", "looks", "levels")
 RULE = "{when: {KEY: VALUE}, because: WHY}"
 
 
@@ -60,6 +62,7 @@ def read(path: Path) -> Study:
         grid=grid_of(content.get("grid") or {}, path),
         seeds=seeds_of(content["seeds"], path) if "seeds" in content else None,
         rules=rules_of(content.get("skip") or [], path),
+        looks=looks_of(content, path),
     )
 
 
@@ -84,6 +87,33 @@ def seeds_of(content: Any, path: Path) -> str:
     if not seeds or not all(isinstance(s, str) and re.fullmatch(r"[\d_]+", s) for s in seeds):
         raise UserError(f"{path}: seeds={content}: must be a number, a list of them, or 0..4")
     return ",".join(map(str, seeds))
+
+
+def looks_of(content: Any, path: Path) -> LookTimes | None:
+    """The looks and their levels, None without any; raises UserError for a bad plan."""
+    if "looks" not in content and "levels" not in content:
+        return None
+    numbers = numbers_of(content, "looks", LOOKS, path)
+    levels = numbers_of(content, "levels", LEVELS, path)
+    looks = tuple(map(int, numbers))
+    if fractions := [f"{number:g}" for number in numbers if number != int(number)]:
+        raise UserError(f"{path}: looks: {fractions[0]}: must be a whole number of seeds")
+    if wrong := problem(looks, levels):
+        raise UserError(f"{path}: {wrong}")
+    return looks, levels
+
+
+def numbers_of(content: Any, key: str, usual: tuple[float, ...], path: Path) -> tuple[float, ...]:
+    """A list of finite numbers; raises UserError for anything else."""
+    listed = content.get(key, list(map(str, usual)))
+    try:
+        numbers = tuple(map(float, listed)) if isinstance(listed, list) else ()
+    except (TypeError, ValueError):
+        numbers = ()
+    if not numbers or not all(map(math.isfinite, numbers)):
+        example = ", ".join(map(str, usual))
+        raise UserError(f"{path}: {key}: {listed}: must be a list of numbers, as in [{example}]")
+    return numbers
 
 
 def settings_of(content: Any, path: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from ablate.record.study_note import LeftOut
 from ablate.run.planned import PlannedRun
 from ablate.shell.stderr import say
 from ablate.sweep.arguments import Arguments
-from ablate.sweep.plan import compose_all, named_runs, refused
+from ablate.sweep.plan import Product, compose_all, named_runs, refused
 from ablate.sweep.study import Study, keyed, same, settings_of
 from ablate.sweep.study_file import find, read
 
@@ -26,21 +26,24 @@ class StudyRuns:
         self.arguments, self.composer = arguments, composer
         self.study = read(find(arguments.study or "", composer.catalogue))
 
+    def jobs(self) -> list[list[str]]:
+        """The overrides of every run, those that a rule leaves out too."""
+        return self.study.jobs(self.composer, self.arguments.overrides)
+
     def plan(self) -> list[PlannedRun]:
         """Compose and check every run that no rule leaves out; equal runs appear once.
 
         A rule that leaves out nothing is told: no run has all of its values.
         """
-        jobs = self.study.jobs(self.composer, self.arguments.overrides)
-        kept, self.by_rule = divide(
-            self.study, compose_all(jobs, self.composer), keyed(self.arguments.overrides, "")
-        )
+        everything = compose_all(self.jobs(), self.composer)
+        typed = keyed(self.arguments.overrides, "")
+        kept, self.by_rule = divide(self.study, everything, typed)
         for rule in self.study.rules:
             if rule.because not in self.by_rule:
                 say(f"{self.study.path}: skip: no run has {rule}")
         return kept
 
-    def settle(self, plan: list[PlannedRun]) -> list[PlannedRun]:
+    def settle(self, plan: list[PlannedRun], *, note: bool = True) -> list[PlannedRun]:
         """Leave out what cannot be built, say what is left out, and note it beside the runs."""
         fitting, unfit = leave_out(plan)
         skipped = {
@@ -49,7 +52,8 @@ class StudyRuns:
         }
         for because, runs in skipped.items():
             say(f"left out: {named_runs([p.identity.name for p in runs], most=3)}: {because}")
-        self._note(fitting, skipped)
+        if note:
+            self._note(fitting, skipped)
         return fitting
 
     def _note(self, plan: Sequence[PlannedRun], skipped: Skipped) -> None:
@@ -65,6 +69,15 @@ class StudyRuns:
                 for because, runs in skipped.items()
             ]
             study_note.write(folder, about, names, reasons)
+
+
+Asked = Product | StudyRuns
+"""What a command line asks for."""
+
+
+def asked_for(arguments: Arguments, composer: Composer) -> Asked:
+    """The runs of a study file, or else of the command line alone."""
+    return StudyRuns(arguments, composer) if arguments.study else Product(arguments, composer)
 
 
 def divide(

@@ -15,7 +15,6 @@ from ablate.report.inference.failure_facts import (
 )
 from ablate.report.inference.failures import failure_test, judged_failures
 from ablate.report.inference.pairs import Pair
-from ablate.report.inference.testing import LEVEL
 
 ENDINGS: tuple[Ending, ...] = ("stuck", "diverged")
 AT_LOOKS = 0.125
@@ -43,7 +42,7 @@ def study_failures(
         if not contrasts and not any(any(runs.values()) for runs in arms.values()):
             continue
         least = _least(contrasts) if led else gate(arms)
-        levels = _judged(ending, main if not led or least <= LEVEL else [], least)
+        levels = _judged(ending, main, least)
         shown = {_level(one, 0) for one in levels if one.test.shown}
         both_shown = [pair for pair in crossed if {_level(pair, 0), _level(pair, 1)} <= shown]
         arm_tests = failing_arms(arms, least)

@@ -33,11 +33,11 @@ SHORT = 60  # bytes of a folder's path; 40 more are added
 SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 
 
-def launch(plan: Sequence[PlannedRun], stop: Callable[[], bool]) -> dict[str, str]:
+def launch(plan: Sequence[PlannedRun], stop: Callable[[], bool], about: str = "") -> dict[str, str]:
     """Do what is wanted of a plan; what failed and could not be recorded, by name, with the reason.
 
-    Raises OSError where a study's folder cannot be written and KeyboardInterrupt where the user
-    does not wait for the runs to stop.
+    The display says what it is `about`. Raises OSError where a study's folder cannot be written
+    and KeyboardInterrupt where the user does not wait for the runs to stop.
     """
     from ablate.sweep.pool.worker import work
 
@@ -45,7 +45,7 @@ def launch(plan: Sequence[PlannedRun], stop: Callable[[], bool]) -> dict[str, st
     for study in sorted({planned.directory.parent for planned in wanted}):
         check_writable(study)
     size, threads = shares(plan)
-    rows = RunRows([planned.identity.name for planned in wanted], size)
+    rows = RunRows([planned.identity.name for planned in wanted], size, about=about)
     shown = display(rows)
     foreman = Foreman(wanted, rows, shown)
     pool = Pool(work, size, foreman, stop)

@@ -180,7 +180,7 @@ def summary(rows: RunRows) -> str:
         facts.append(f"{elsewhere} in the hands of other processes")
     if going + rows.count(WAITING) and (left := rows.left()) is not None:
         facts.append(f"about {duration(left)} left")
-    return ", ".join(facts)
+    return ", ".join(facts) + (f"; {rows.about}" if rows.about else "")
 
 
 def fitting(rows: Sequence[RunRow], height: int) -> tuple[list[RunRow], int]:

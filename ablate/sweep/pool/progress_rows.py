@@ -111,11 +111,13 @@ class RunRow:
 
 
 class RunRows:
-    """All runs of a sweep by name, done `size` at a time."""
+    """All runs of a sweep by name, done `size` at a time; `about` is what they are done for."""
 
-    def __init__(self, names: Sequence[str], size: int, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, names: Sequence[str], size: int, clock: Clock = time.monotonic, about: str = ""
+    ) -> None:
         self.rows = {name: RunRow(name) for name in names}
-        self.size, self.clock = size, clock
+        self.size, self.clock, self.about = size, clock, about
 
     def start(self, name: str) -> RunRow:
         """A process has the run."""
