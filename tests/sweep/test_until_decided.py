@@ -311,7 +311,7 @@ def test_killed_with_another_process_beside_it_the_real_command_comes_to_the_sam
     file = tmp_path / "mine.yaml"
     settings = " ".join([*TINY, "corpus=text", f"corpus.files={words}", "evaluate.windows=4"])
     file.write_text(
-        f"settings: {settings} jobs=1\narms: [pos=rope, pos=none, norm=post]\n"
+        f"settings: {settings} jobs=1\narms: [pos=rope, pos=none]\n"
         "looks: [2, 3]\nlevels: [0.01, 0.04]\n"
     )
     start = [sys.executable, "-m", "ablate", "run", "--study", str(file), "--until-decided"]
@@ -326,9 +326,13 @@ def test_killed_with_another_process_beside_it_the_real_command_comes_to_the_sam
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     pair = [subprocess.Popen([*start, "study=both"], **kwargs) for _ in range(2)]  # type: ignore[call-overload]
-    for process in pair:
-        _, said = process.communicate(timeout=100)
-        assert process.returncode == 0, said
+    try:
+        for process in pair:
+            _, said = process.communicate(timeout=300)
+            assert process.returncode == 0, said
+    finally:
+        for process in pair:
+            process.kill()
     notes = [look_note.read(tmp_path / "outputs" / study) for study in ("whole", "both")]
     assert notes[0] == notes[1]
     losses = [
