@@ -1,14 +1,16 @@
-"""looks.yaml, the plan of `ablate run --until-decided` and its looks, beside a study's runs."""
+"""looks.json, the plan of `ablate run --until-decided` and its looks, beside a study's runs."""
 
-import os
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ablate.record import run_files
+from ablate.record.replaced import replace_file
 
-FILE = "looks.yaml"
+FILE = "looks.json"
+LARGEST = 1 << 24  # bytes; a plan of 10,000 arms has some 5 million
 
 
 @dataclass(frozen=True)
@@ -32,25 +34,21 @@ class LookNote:
 
 def write(folder: Path, note: LookNote) -> None:
     """Write the note in one step: readers see the old one or the new one. Raises OSError."""
-    lists = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(note).items()}
-    text = yaml.safe_dump(lists, sort_keys=False, allow_unicode=True, width=200)
     folder.mkdir(parents=True, exist_ok=True)
-    new = folder / f".{FILE}.{os.getpid()}"
-    new.write_text(f"# What `ablate run --until-decided` planned and saw.\n{text}", "utf-8")
-    new.replace(folder / FILE)
+    replace_file(folder / FILE, json.dumps(asdict(note), indent=1, ensure_ascii=False) + "\n")
 
 
 def read(folder: Path) -> LookNote | None:
     """Return the note of a study, None without one. Raises ValueError for one that is none."""
     try:
-        content = yaml.safe_load((folder / FILE).read_text(encoding="utf-8"))
+        content = json.loads(run_files.read(folder / FILE, LARGEST))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{folder / FILE}: cannot be read: {_one_line(error)}") from error
     try:
         return _checked(content)
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
         raise ValueError(f"{folder / FILE}: is no plan of looks: {_one_line(error)}") from error
 
 

@@ -71,7 +71,7 @@ class Looks:
 
     def __init__(self, plan: Sequence[PlannedRun], note: LookNote) -> None:
         """Raises UserError where the study has another plan."""
-        self.folder = plan[0].directory.parent
+        self.folder, self.root = plan[0].directory.parent, Path(plan[0].config["outputs"])
         self.runs = {(p.identity.arm, p.config["seed"]): p for p in plan}
         arms = tuple(dict.fromkeys(planned.identity.arm for planned in plan))
         asked = replace(note, arms=arms)
@@ -102,7 +102,7 @@ class Looks:
         """Take the next look and note it, unless another process has."""
         known = self._read() or self.note
         if len(known.decided) == len(self.note.decided):
-            runs = [load(run.directory) for run in self.runs.values() if run.status()]
+            runs = [load(run.directory, self.root) for run in self.runs.values() if run.status()]
             known = look_again(runs, known, self.folder)
             look_note.write(self.folder, known)
         self.note = known

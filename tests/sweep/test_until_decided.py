@@ -78,7 +78,14 @@ class Sweep:
     def __init__(self, composed: tuple[list[PlannedRun], LookNote], folder: Path) -> None:
         plan, self.note = composed
         self.folder = folder
-        self.plan = [replace(p, directory=folder / p.identity.name) for p in plan]
+        self.plan = [
+            replace(
+                planned,
+                directory=folder / planned.identity.name,
+                config={**planned.config, "outputs": str(folder.parent)},
+            )
+            for planned in plan
+        ]
         self.batches: list[dict[str, list[int]]] = []
 
     def start(self, do: Do = do_wanted, *, stopped: bool = False) -> int:
@@ -212,8 +219,15 @@ def test_a_note_that_is_none_is_no_plan_for_a_run_and_told_by_a_report(
     assert sweep.start() == 0
     path = sweep.folder / look_note.FILE
     good = path.read_text()
-    faults = {"val_loss": "!!python/name:os.system", "- 10\n": "- 11\n", "against:": "aganst:"}
-    for bad in ("a: [", "3", "seeds: [a]", *(good.replace(*pair, 1) for pair in faults.items())):
+    faults = {
+        '"margin": 0.02': '"margin": "a"',
+        "  10\n": "  11\n",
+        '"against"': '"aganst"',
+        '"decided": [': '"decided": [{"x": "worse"},',
+    }
+    changed = [good.replace(old, new, 1) for old, new in faults.items()]
+    assert good not in changed
+    for bad in ("{", "3", '{"seeds": ["a"]}', "[" * 100_000, *changed):
         path.write_text(bad)
         with pytest.raises(UserError, match="study=NAME begins another plan"):
             sweep.start()
