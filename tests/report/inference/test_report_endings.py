@@ -5,6 +5,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import pytest
+
 from ablate.report.inference.arms import Group, choose_baseline, grouped
 from ablate.report.inference.effects import interactions, main_effects, reference_levels
 from ablate.report.inference.endings import study_failures
@@ -161,6 +163,12 @@ def test_the_gate_knows_that_seeds_differ_in_luck() -> None:
     """All arms fail in two seeds, the first alone in the three others."""
     arms = {str(arm): {seed: arm == 0 or seed < 2 for seed in range(5)} for arm in range(10)}
     assert [one.arm for one in failing_arms(arms, gate(arms)) if one.decided] == ["0"]
+
+
+def test_the_gate_is_four_times_the_p_that_arms_are_alike() -> None:
+    """One of three arms fails in all of three seeds: 3 of the 84 ways to place three failures."""
+    arms = {arm: dict.fromkeys(range(3), arm == "post") for arm in ("pre", "post", "peri")}
+    assert gate(arms) == pytest.approx(4 * 3 / 84, abs=0.06)
 
 
 def test_the_gate_is_closed_where_failures_are_spread_as_by_chance() -> None:
