@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import ablate
 from ablate.errors import UserError
-from ablate.shell.stderr import drop_unwritten, settle_streams
+from ablate.shell.stderr import drop_unwritten, say, settle_streams
 from ablate.shell.surroundings import own_code, settle_variables
 
 HELP = """\
@@ -85,17 +85,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return exit_code
     except UserError as error:
-        print(f"ablate: {error}", file=sys.stderr)
+        say(f"ablate: {error}")
         return 2
     except BrokenPipeError:
         return 0  # the reader of our output is gone (`ablate list | head`)
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        print(f"ablate: {error.strerror or error}{place}", file=sys.stderr)
+        say(f"ablate: {error.strerror or error}{place}")
         return 1 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else 2  # of the command
     except KeyboardInterrupt:
         again = f"; to begin again: ablate {shlex.join(words)}"
-        print(f"ablate: interrupted{again if words[:1] == ['run'] else ''}", file=sys.stderr)
+        say(f"ablate: interrupted{again if words[:1] == ['run'] else ''}")
         # An interrupt that Python met inside an exec of text, as dataclasses do on import, makes it
         # end by SIGINT after all, unless it has met such a text since.
         exec("")

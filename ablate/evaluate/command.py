@@ -1,6 +1,5 @@
 """The verb `evaluate`: measure a trained run again, at other lengths or with another scheme."""
 
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,8 @@ from ablate.record.evaluated import EvaluatedText, Evaluation
 from ablate.record.lock import Busy, hold, is_held
 from ablate.record.writing import content_of
 from ablate.shell.parser import Parser
-from ablate.shell.terminal import show_json
+from ablate.shell.stderr import say
+from ablate.shell.terminal import show, show_json
 
 DESCRIPTION = """\
 Measure a trained run again from its checkpoint, with overrides that its weights can bear.
@@ -46,15 +46,13 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError(f"{directory.name}: still running")
     run = open_run(str(directory), Path(options.outputs), options.overrides, folders)
     for word in run.left:
-        print(
-            f"ablate: {word} of the run is left out: what is in its place has none", file=sys.stderr
-        )
+        say(f"ablate: {word} of the run is left out: what is in its place has none")
     entry = measure(run, options.overrides)
     add(run.directory, entry)
     if options.json:
         show_json(content_of(entry))
     else:
-        print("\n".join(lines(entry, run.record)))
+        show(lines(entry, run.record))
     return 0
 
 
@@ -72,9 +70,7 @@ def parser() -> Parser:
 def measure(run: Finished, overrides: Sequence[str]) -> Evaluation:
     """The entry for the record: everything that the run's config asks to measure."""
     source = run.bench.task.source
-    entry = measure_trained(
-        run.bench, run.config, lambda doing: print(doing, file=sys.stderr) if doing else None
-    )
+    entry = measure_trained(run.bench, run.config, lambda doing: say(doing) if doing else None)
     entry.overrides, entry.steps_done = list(overrides), run.steps
     entry.corpus = EvaluatedText(source.name, source.sha256, text_files(run.config))
     entry.finished = datetime.now(UTC).isoformat(timespec="seconds")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from ablate.judge.at_length import has_documents, kept, same_targets
 from ablate.judge.keeping import MARGINS, KeepingWord, Measure
-from ablate.record.evaluated import Evaluation, Extrapolation, PositionProbe, Shuffle
-from ablate.record.record import Record
+from ablate.record.evaluated import EvaluatedText, Evaluation, Extrapolation, PositionProbe, Shuffle
+from ablate.record.record import Record, RecordedCorpus
 from ablate.shell.terminal import in_columns
 
 
@@ -15,6 +15,9 @@ def lines(entry: Evaluation, record: Record) -> list[str]:
     measured, before = entry.extrapolation, record.extrapolation
     same_text = entry.corpus.sha256 == record.corpus.sha256
     text = [*contexts(measured, before, same_text), *protocols(measured), *buckets(measured)]
+    if not same_text:
+        then, now = text_name(record.corpus), text_name(entry.corpus)
+        text.append(f"trained and measured on {then}; now measured on another text, {now}")
     if entry.position_probe is not None:
         text += ["", *probe(entry.position_probe)]
     if entry.shuffle is not None:
@@ -63,6 +66,19 @@ OTHER_TARGETS = (
     "not beside what was measured after training: the targets are others, since windows are laid "
     "for the longest context and for evaluate.windows"
 )
+
+
+def text_name(text: RecordedCorpus | EvaluatedText) -> str:
+    """A text by its name, its files and its content.
+
+    >>> text_name(EvaluatedText("text", "0123456789abcdef", ["/home/a.txt"]))
+    'text of /home/a.txt (sha256 0123456789ab)'
+    """
+    files = f" of {', '.join(text.files[:3])}" if text.files else ""
+    more = f" and {len(text.files) - 3} more" if len(text.files) > 3 else ""
+    return f"{text.name}{files}{more} (sha256 {(text.sha256 or 'unknown')[:12]})"
+
+
 OTHER_TEXT = "not beside what was measured after training: the text is another"
 
 

@@ -13,6 +13,7 @@ from ablate.errors import UserError
 from ablate.evaluate.finished import Finished, open_run
 from ablate.model.cache import Cache
 from ablate.model.transformer import Transformer
+from ablate.shell.clean import clean_lines
 from ablate.shell.parser import Parser
 
 DESCRIPTION = """\
@@ -37,7 +38,8 @@ def main(arguments: Sequence[str]) -> int:
     run = open_run(options.run, Path(options.outputs), [], folders)
     if not run.bench.task.causal:
         raise UserError(f"{run.directory.name}: an encoder cannot continue a text")
-    print(continuation(run, options.prompt, options.tokens, options.temperature, options.seed))
+    text = continuation(run, options.prompt, options.tokens, options.temperature, options.seed)
+    print(clean_lines(text) if sys.stdout.isatty() else text)
     return 0
 
 

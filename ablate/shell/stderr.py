@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from ablate.shell.clean import clean_lines
 from ablate.shell.encoding import SHOWN
 
 GONE = (errno.EPIPE, errno.EIO)  # of a pipe whose reader ended, of a terminal that was closed
@@ -73,4 +74,4 @@ def settle_streams() -> None:
 
 def say(text: str) -> None:
     """A line on stderr at once, for the person at the terminal."""
-    print(text, file=sys.stderr, flush=True)
+    print(clean_lines(text), file=sys.stderr, flush=True)

@@ -1,7 +1,6 @@
 """Text for whoever reads stdout: a terminal of some width, a pipe, a file."""
 
 import io
-import json
 import os
 import shutil
 import sys
@@ -9,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ablate.shell.finite import finite
+from ablate.shell.clean import as_json, clean
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -95,16 +94,17 @@ def show(lines: Iterable["str | Text"]) -> None:
 
         console = Console(soft_wrap=True, highlight=False, markup=False)
         for line in lines:
-            console.print(line)
+            same = clean(str(line)) == str(line)
+            console.print(line if same else clean(str(line)))
         return
     for line in lines:
-        print(str(line).rstrip())
+        print(clean(str(line)).rstrip())
 
 
 def show_json(data: Any) -> None:
     """Print plain data as JSON; numbers that JSON does not have become null."""
     utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
-    print(json.dumps(finite(data), indent=2, ensure_ascii=not utf8, allow_nan=False))
+    print(as_json(data, ascii_only=not utf8))
 
 
 def styled(*parts: "str | tuple[str, str]") -> Any:

@@ -17,6 +17,7 @@ from ablate.report.figures.look import (
     drawing,
 )
 from ablate.report.figures.view import Drawing
+from ablate.shell.clean import clean_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,7 +66,7 @@ def inline(figure: Drawing) -> str:
     from matplotlib import rc_context
 
     with drawing(), rc_context({"svg.fonttype": "none"}):
-        text = _svg(figure.draw())
+        text = clean_lines(_svg(figure.draw()))
     text = text[text.index("<svg") :]
     text = METADATA.sub("", text)
     width = re.search(r'viewBox="0 0 ([\d.]+)', text)

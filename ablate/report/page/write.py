@@ -9,11 +9,11 @@ from ablate.report.inference.analysis import Analysis
 from ablate.report.page.content import content
 from ablate.report.page.svg import theme
 from ablate.report.runs.tables import Table
+from ablate.shell.clean import clean, clean_lines
 
 FOLDER = Path(__file__).parent
 # A setting (pos=rope) or a number with its sign, which stand out from the words around them.
 SETTING = re.compile(r"([\w.]+=[^\s;:()]*[^\s;:(),.])")
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
@@ -29,7 +29,7 @@ def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
 
     def emphasised(words: str) -> Markup:
         """Set settings apart from the words around them."""
-        parts = SETTING.split(words)
+        parts = SETTING.split(clean(words))
         return Markup("").join(
             Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
             for place, part in enumerate(parts)
@@ -39,7 +39,7 @@ def as_html(table: Table, arms: Table, analysis: Analysis, command: str) -> str:
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=lambda value: CONTROL.sub("�", value) if type(value) is str else value,
+        finalize=lambda value: clean_lines(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

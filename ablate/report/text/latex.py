@@ -9,6 +9,7 @@ from ablate.report.text.render import INSIDE, OUTSIDE
 from ablate.report.words.heading import heading
 from ablate.report.words.legend import notes
 from ablate.report.words.troubles import outside, troubles
+from ablate.shell.clean import clean
 
 ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -85,5 +86,5 @@ def escaped(text: str) -> str:
     >>> print(escaped("a_b & 50 %"), escaped("-0.1 ±0.2"))
     a\_b \& 50 \% $-$0.1 $\pm$0.2
     """
-    text = MARKS.sub(lambda mark: ESCAPED[mark[0]], text)
+    text = MARKS.sub(lambda mark: ESCAPED[mark[0]], clean(text))
     return re.sub(r"(?<![\w.$-])-(?=\d)", "$-$", text)

@@ -6,7 +6,7 @@ those are too wide to repeat, rows are numbered and the numbers are explained in
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rich.cells import cell_len
@@ -18,6 +18,7 @@ from ablate.report.runs.shown import columns_shown, facts
 from ablate.report.runs.tables import Table
 from ablate.report.words.cells import NONE, CellText, cell_text, key_text, labels, statuses
 from ablate.report.words.length_sentences import length_cells
+from ablate.shell.clean import clean
 
 GAP = "  "
 STYLES = {
@@ -43,6 +44,11 @@ class Strip:
     right: bool = False
     kind: Literal["words", "numbers", "bars"] = "numbers"
     name: str = ""  # the heading in one line, if it is not its lines with spaces between
+
+    def cleaned(self) -> "Strip":
+        """The same without what would steer a terminal."""
+        heading = [clean(line) for line in self.heading]
+        return replace(self, heading=heading, cells=[[*map(clean, cell)] for cell in self.cells])
 
     def lines(self, row: int, stacked: bool) -> list[str]:
         """Return the lines of a row's cell."""
@@ -162,6 +168,7 @@ def wrapped(line: str, width: int | None) -> list[str]:
 
 def draw(columns: Sequence[Strip], stacked: bool) -> Text:
     """Draw columns side by side, aligned, under their headings and a rule."""
+    columns = [strip.cleaned() for strip in columns]
     widths = [strip.width(stacked) for strip in columns]
     text = Text()
     height = max(len(strip.heading) for strip in columns)

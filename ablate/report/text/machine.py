@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -22,6 +23,9 @@ from ablate.report.words.statements import Statement, statements
 from ablate.report.words.troubles import outside, troubles
 from ablate.shell.clean import clean
 from ablate.shell.finite import finite
+
+FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def spread(column: Column) -> str:
@@ -45,13 +49,24 @@ def as_csv(table: Table) -> str:
     fields = [*lead, *measures, *at_length, "problem"]
     file = io.StringIO()
     writer = csv.DictWriter(file, list(dict.fromkeys(fields)), lineterminator="\n")
-    writer.writeheader()
     happened = dict(troubles(table))
-    for row in table.rows:
-        writer.writerow(_csv_row(row, each_run, happened))
-    for run, problem in outside(table):
-        writer.writerow({"run": run, "runs": 1, "problem": problem})
+    rows: list[dict[str, Any]] = [{name: name for name in fields}]
+    rows += [_csv_row(row, each_run, happened) for row in table.rows]
+    rows += [{"run": run, "runs": 1, "problem": problem} for run, problem in outside(table)]
+    writer.writerows({name: _inert(value) for name, value in row.items()} for row in rows)
     return file.getvalue()
+
+
+def _inert(value: Any) -> Any:
+    """A cell that a spreadsheet does not take for a formula: such a text has a ' before it.
+
+    >>> _inert("=1+2"), _inert("-0.5"), _inert("pos=rope"), _inert(-0.5)
+    ("'=1+2", '-0.5', 'pos=rope', -0.5)
+    """
+    if not isinstance(value, str):
+        return value
+    text = clean(value)
+    return f"'{text}" if text.lstrip()[:1] in FORMULA and not NUMBER.fullmatch(text) else text
 
 
 def _names(column: Column) -> list[str]:

@@ -1,5 +1,6 @@
 """A table as people read it: for a terminal, a pipe, and as markdown."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
@@ -11,6 +12,7 @@ from ablate.report.words.heading import heading
 from ablate.report.words.legend import legend, notes
 from ablate.report.words.sections import Section
 from ablate.report.words.troubles import outside, troubles
+from ablate.shell.clean import clean
 
 OUTSIDE, INSIDE = "Not in the table", "In the table, with a problem"
 
@@ -56,7 +58,7 @@ def _named(listed: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _folded(lines: Iterable[str], width: int | None, style: str) -> Text:
-    return Text("\n".join(part for line in lines for part in wrapped(line, width)), style)
+    return Text("\n".join(part for line in lines for part in wrapped(clean(line), width)), style)
 
 
 def as_markdown(table: Table, sections: Sequence[Section] = ()) -> str:
@@ -100,7 +102,13 @@ def _bar(cells: Iterable[str]) -> str:
 
 
 def _escaped(line: str) -> str:
-    """Escape what markdown or HTML in it would take for markup."""
-    for mark in "\\|*_`[<":
-        line = line.replace(mark, f"\\{mark}")
-    return line
+    """Escape what markdown or HTML in it would take for markup, also where it begins a line."""
+    line = re.sub(r"([\\|*_`\[\]<~]|&(?=#?\w+;)|(?<=[a-z]):(?=//))", r"\\\1", clean(line))
+    line = re.sub(r"\bwww\.", r"www\\.", line)
+    return re.sub(r"^(\s*)([#>=+-]|\d+(?=[.)]\s))", _begun, line)
+
+
+def _begun(beginning: "re.Match[str]") -> str:
+    """A line's beginning that would make it a heading, a quote or a list."""
+    space, mark = beginning.groups()
+    return f"{space}{mark}\\" if mark.isdigit() else f"{space}\\{mark}"
