@@ -31,6 +31,7 @@ from ablate.report.runs.shown import columns_shown, shown
 from ablate.report.runs.tables import Table, build
 from ablate.report.text.machine import as_csv, as_json
 from ablate.report.words.cells import cell_text
+from ablate.report.words.statements import statements
 from tests.report.conftest import make_run, write_run
 
 SEEDS = (0, 1, 2)
@@ -354,3 +355,15 @@ def test_labels_are_counted_in_the_cell_of_their_placement_and_rate() -> None:
         (("pre",), ("0.01",)): {"stuck": 3},
         (("post",), ("0.001",)): {"unstable": 2},
     }
+
+
+def test_a_sentence_tells_the_mean_the_corrected_interval_and_the_seeds_of_its_difference() -> None:
+    analysis = uneven()
+    told = {s.fact.contrast.name: s.sentence for s in statements(analysis) if s.kind == "mattered"}
+    for one, word in zip(analysis.contrasts, ("worse", "better"), strict=True):
+        sentence, ends = told[one.name], sorted(map(abs, (one.low or 0, one.high or 0)))
+        assert sentence.start == (
+            f"{one.name} is {word} than pos=rope by {abs(one.difference.mean or 0):.3f} nats"
+        )
+        assert sentence.interval == f"[{ends[0]:.3f}, {ends[1]:.3f}]"
+        assert sentence.evidence == f"{one.difference.n} seeds paired"
