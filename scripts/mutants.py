@@ -73,10 +73,11 @@ def read_areas(table: Path) -> list[Area]:
     return areas
 
 
-def stale(faults: list[Fault], root: Path) -> list[str]:
-    """Lines about faults whose text does not occur exactly once."""
-    lines = []
-    for fault in faults:
+def stale(areas: list[Area], root: Path) -> list[str]:
+    """Lines about faults whose text does not occur exactly once, and tests that are not there."""
+    paths = {(area.name, test.partition("::")[0]) for area in areas for test in area.tests}
+    lines = [f"{name}: no {path}" for name, path in sorted(paths) if not (root / path).exists()]
+    for fault in (fault for area in areas for fault in area.faults):
         path = root / fault.file
         count = path.read_text(encoding="utf-8").count(fault.before) if path.is_file() else 0
         if count != 1 or fault.before == fault.after:
@@ -178,7 +179,7 @@ def main() -> int:
     arguments = parser.parse_args()
     root = arguments.root.resolve()
     areas = read_areas(root / "scripts" / "mutants")
-    if wrong := stale([fault for area in areas for fault in area.faults], root):
+    if wrong := stale(areas, root):
         print(*wrong, sep="\n", file=sys.stderr)
         return 2
     names = [area.name for area in areas]
