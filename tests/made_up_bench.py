@@ -39,6 +39,11 @@ SMALL: dict[str, Any] = {
 
 def choice(group: str, name: str) -> dict[str, Any]:
     """A choice as a config holds it, with the choices inside it."""
+    return copy.deepcopy(read(group, name))
+
+
+@cache
+def read(group: str, name: str) -> dict[str, Any]:
     path = CATALOGUE.path(group, name)
     assert path is not None, f"{group}={name}"
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
