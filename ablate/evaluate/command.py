@@ -91,6 +91,8 @@ def add(directory: Path, entry: Evaluation) -> None:
     try:
         with hold(directory):
             stored = disk.read_own(directory)
+            if not isinstance((stored.source or {}).get("evaluations", []), list | None):
+                raise UserError(f"{directory / disk.FILE}: `evaluations` is no list to add to")
             stored.evaluations = [*stored.evaluations, entry]
             disk.write(directory, stored)
     except Busy as error:
