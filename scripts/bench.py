@@ -2,7 +2,10 @@
 
 WHAT is any of: pos, norm, residual, norm_layer, feed_forward (training-step time of every choice
 relative to the default), shell (start-up of the commands relative to importing torch), instruments
-(log.every steps with all instruments, which are read once, relative to as many without). Machines
+(log.every steps with all instruments, which are read once, relative to as many without), peers (the
+trainer's CPU time relative to a plain GPT's and other libraries', which the extra [bench] brings),
+evaluation (its share of a run), launch (CPU time of a sweep's start and of a run beside its steps),
+sweep (eight runs against eight of a plain GPT). Machines
 drift, so every round times each candidate once, in turn, and a ratio is the median over rounds of
 candidate / reference.
 """
@@ -18,6 +21,8 @@ from contextlib import ExitStack
 
 import numpy as np
 import torch
+import whole_runs
+from peers import installed
 
 from ablate.build import build_instruments, build_model
 from ablate.config.catalogue import Catalogue
@@ -36,6 +41,8 @@ REFERENCES = {
     "feed_forward": "gelu",
 }
 VOCABULARY = 256
+WHOLE = ("evaluation", "launch", "sweep")
+"""What is told of whole runs, in lines of its own."""
 
 
 def stepper(overrides: list[str], instruments: bool = False) -> Callable[..., None]:
@@ -121,6 +128,39 @@ def group_rows(group: str, extra: list[str], rounds: int) -> list[dict]:
     return [*ratios(candidates, REFERENCES[group], rounds), *refused]
 
 
+def peer_rows(extra: list[str], rounds: int) -> list[dict]:
+    """CPU time of the trainer's step relative to that of each peer and, by scheme, of the GPT."""
+    pairs = [("plain GPT", pos) for pos in ("none", "alibi", "rope")]
+    pairs += [(name, "none") for name in installed() if name != "plain GPT"]
+    rows = []
+    for name, pos in pairs:
+        times = whole_runs.versus(name, [f"pos={pos}", *extra], rounds)
+        quotients = [a / b for a, b in zip(times["ours"], times["peer"], strict=True)]
+        low, middle, high = statistics.quantiles(quotients, n=4)
+        rows.append(
+            {
+                "name": f"pos={pos} / {name}",
+                "milliseconds": 100 * statistics.median(times["ours"]),
+                "ratio": middle,
+                "quartiles": [low, high],
+            }
+        )
+    return rows
+
+
+def cost_lines(what: str, extra: list[str]) -> list[str]:
+    """What whole runs cost, a line each."""
+    if what == "launch":
+        return [f"{k:<24}{v:>8.2f} CPU s" for k, v in whole_runs.launch(extra).items()]
+    if what == "sweep":
+        rows = whole_runs.sweep(extra).items()
+        return [f"{k:<24}{cpu:>8.1f} CPU s{wall:>8.1f} s" for k, (cpu, wall) in rows]
+    spent = whole_runs.evaluation(extra)
+    share = spent["evaluation"] / sum(spent.values())
+    lines = [f"{k:<24}{v:>8.2f} CPU s" for k, v in spent.items()]
+    return [*lines, f"{'share of both':<24}{share:>8.2f}"]
+
+
 def reason(group: str, row: dict) -> str:
     """Why a choice takes more than 1.3 times the reference, as its file says."""
     if group not in REFERENCES or row["ratio"] <= 1.3:
@@ -172,20 +212,25 @@ def main() -> None:
                 "with": several(stepper(options.set, instruments=True), every, reads=True),
             }
             tables[what] = ratios(pair, "without", options.rounds)
+        elif what == "peers":
+            tables[what] = peer_rows(options.set, options.rounds)
+        elif what in WHOLE:
+            print("\n".join([f"\n{what}", *cost_lines(what, options.set)]))
         else:
-            parser.error(f"{what}: choose from {', '.join(REFERENCES)}, shell, instruments")
+            more = ("shell", "instruments", "peers", *WHOLE)
+            parser.error(f"{what}: choose from {', '.join((*REFERENCES, *more))}")
     if options.json:
         print(json.dumps(tables, indent=2))
         return
     for what, rows in tables.items():
-        print(f"\n{what:<24}{'ms':>8}{'ratio':>8}   quartiles")
+        print(f"\n{what:<40}{'ms':>8}{'ratio':>8}   quartiles")
         for row in rows:
             if "refused" in row:
-                print(f"{row['name']:<24}{row['refused']}")
+                print(f"{row['name']:<40}{row['refused']}")
                 continue
             low, high = row["quartiles"]
             numbers = f"{row['milliseconds']:>8.1f}{row['ratio']:>8.2f}"
-            print(f"{row['name']:<24}{numbers}   {low:.2f} to {high:.2f}{reason(what, row)}")
+            print(f"{row['name']:<40}{numbers}   {low:.2f} to {high:.2f}{reason(what, row)}")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from ablate.train.distributed import Processes, alone
 from ablate.train.gradient import split_warnings
 from ablate.train.listeners import Listener
 from ablate.train.loop import Stopped
+from ablate.train.precision import no_gain
 
 OWN_FILES = ("checkpoint.pt", "curves.jsonl", "record.json", "events.out.tfevents.*")
 HALF_WRITTEN = (
@@ -172,6 +173,14 @@ def train_and_measure(
     if not resumed_at:
         audience.warn(suspicions)
         audience.warn(unread(bench, planned.identity.choices))
+        audience.warn(
+            no_gain(
+                bench.model.embedding.weight.device,
+                precision=config["precision"],
+                compiled=config["compile"],
+                steps=config["steps"],
+            )
+        )
         audience.warn(split_warnings(bench.model, processes.size * config["accumulate"]))
     try:
         trainer.train()

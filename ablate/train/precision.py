@@ -11,6 +11,9 @@ import torch
 
 from ablate.errors import UserError
 
+PAYING_STEPS = 5000
+"""From about so many on, a compiled step of some 50 ms has won back what compiling took."""
+
 
 class Precision:
     """float32; tf32, which multiplies with 10-bit mantissas; or bf16, by torch's autocast.
@@ -64,6 +67,25 @@ def has_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     return torch.amp.is_autocast_available(device.type)
+
+
+def no_gain(device: torch.device, *, precision: str, compiled: bool, steps: int) -> list[str]:
+    """What a run on a CPU should hear that asks for what is to make it faster and will not.
+
+    >>> no_gain(torch.device("cpu"), precision="float32", compiled=True, steps=PAYING_STEPS)
+    []
+    """
+    if device.type != "cpu":
+        return []
+    lines = []
+    if compiled and steps < PAYING_STEPS:
+        lines.append(
+            f"compile=true will not pay in {steps:,} steps on a CPU: it takes seconds, at first a "
+            "minute, and saves 5 to 9 % of a step; try compile=false"
+        )
+    if precision == "bf16":
+        lines.append("precision=bf16 is slower than float32 on most CPUs; try precision=float32")
+    return lines
 
 
 def check_compiler(device: torch.device) -> None:

@@ -18,7 +18,13 @@ from ablate.model.position.base import Positions
 from ablate.model.position.rotary import Rope
 from ablate.model.shape import Shape
 from ablate.model.transformer import Transformer, token_loss
-from ablate.train.precision import Precision, check_compiler, check_precision
+from ablate.train.precision import (
+    PAYING_STEPS,
+    Precision,
+    check_compiler,
+    check_precision,
+    no_gain,
+)
 from tests.conftest import TINY
 
 CPU = torch.device("cpu")
@@ -155,3 +161,22 @@ def test_compile_asks_for_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_parts_of_unequal_size_are_refused() -> None:
     with pytest.raises(UserError, match=r"accumulate=3: must divide batch_size=4.*accumulate=2"):
         composed("accumulate=3")
+
+
+@pytest.mark.parametrize(
+    ("device", "asked", "named"),
+    [
+        ("cpu", {"compiled": True, "steps": 400}, ["compile=true"]),
+        ("cpu", {"compiled": True, "steps": PAYING_STEPS}, []),
+        ("cpu", {"precision": "bf16", "steps": 10**6}, ["precision=bf16"]),
+        ("cpu", {"precision": "bf16", "compiled": True}, ["compile=true", "precision=bf16"]),
+        ("cpu", {}, []),
+        ("cuda", {"precision": "bf16", "compiled": True}, []),
+    ],
+)
+def test_a_run_hears_of_what_will_not_make_it_faster(
+    device: str, asked: dict[str, Any], named: list[str]
+) -> None:
+    usual: dict[str, Any] = {"precision": "float32", "compiled": False, "steps": 400}
+    lines = no_gain(torch.device(device), **usual | asked)
+    assert [line.split()[0] for line in lines] == named

@@ -24,9 +24,16 @@ LOADED = (
     "torch._dynamo",  # making an optimiser imports it
     "matplotlib.backends.backend_agg",  # as TensorBoard's pictures do
     "matplotlib.figure",
+    "matplotlib.style",
     "PIL.PngImagePlugin",
+    *(f"PIL.{name}ImagePlugin" for name in ("Bmp", "Gif", "Jpeg", "Ppm")),  # before any PNG
+    "tensorboard.plugins.hparams.summary_v2",
+    "ablate.data.lm",  # what runs by default are made of
+    "ablate.model.placement.rows",
+    "ablate.model.position.rotary",
+    "ablate.model.recipes",
 )
-"""What the fork server has ready, so that no run pays for it anew: several seconds each."""
+"""What the fork server has ready, so that no run pays for it anew: several seconds in all."""
 
 HEEDED_BY_POOL = (signal.SIGINT, signal.SIGHUP)
 SHORT = 60  # bytes of a folder's path; 40 more are added
