@@ -62,9 +62,11 @@ def compared(
     failed = any(map(_failed, outcomes))
     look = earliest(outcomes)
     by_groups = by_groups or look is not None
+    looks = {pair.look for pair in arm_pairs}
+    left = {one: _beside_failures(at_look(outcomes, one)) for one in looks}
     arms = judged(
         [measured(pair, (), judge.margin) for pair in arm_pairs],
-        shares=[_beside_failures(at_look(outcomes, pair.look)) for pair in arm_pairs],
+        shares=[left[pair.look] for pair in arm_pairs],
     )
     outcomes = at_look(outcomes, look)
     share = _beside_failures(outcomes)

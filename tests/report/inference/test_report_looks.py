@@ -10,7 +10,7 @@ import pytest
 from ablate.config.catalogue import Catalogue
 from ablate.judge.looks import LEVELS, LOOKS, going_on, next_look, open_arms, standing
 from ablate.record.look_note import LookNote
-from ablate.report.inference import arms
+from ablate.report.inference import arms, compared
 from ablate.report.inference.analysis import analyse
 from ablate.report.inference.contrasts import Contrast
 from ablate.report.inference.look_again import look_again
@@ -257,6 +257,21 @@ def test_a_failure_at_a_later_look_undoes_no_earlier_verdict(done: Decided) -> N
     ]
     assert done.contrast("none", late) == done.contrast("none")
     assert done.contrast("learned", late).level != done.contrast("learned").level
+
+
+def test_all_runs_are_gone_through_once_a_look_and_not_once_an_arm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a study of 10,000 runs that would be 20 million runs."""
+    calls: list[int] = []
+
+    def counted(outcomes: Sequence[object]) -> float:
+        calls.append(len(outcomes))
+        return 1.0
+
+    monkeypatch.setattr(compared, "_beside_failures", counted)
+    analyse([make_run({"lr": k / 1000}, seed=seed) for k in range(1, 21) for seed in (0, 1)])
+    assert calls == [40, 40]
 
 
 def said(done: Decided, runs: Sequence[Run] | None = None) -> str:
