@@ -1,7 +1,7 @@
 """Random command lines of all verbs: python scripts/fuzz.py [--lines N] [--seed N].
 
 Each line is done up to where a run would train, be measured or be served. It fails where it ends in
-a traceback or in half a minute not at all, says more than a refusal needs, or is refused and leaves
+a traceback or in two minutes not at all, says more than a refusal needs, or is refused and leaves
 a file. Prints how the lines ended, then those that failed.
 """
 
@@ -25,7 +25,7 @@ from ablate.config.catalogue import COMPONENTS, Catalogue
 from ablate.config.schema import flatten
 from ablate.config.values import write
 
-PATIENCE = 30  # seconds
+PATIENCE = 120  # seconds; a corpus that is read for the first time takes 10 on an idle machine
 TINY = ("size=tiny", "steps=1", "batch_size=2", "evaluate.lengths=[1]", "evaluate.windows=4")
 CATALOGUE = Catalogue()
 
