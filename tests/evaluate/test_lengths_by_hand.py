@@ -24,7 +24,7 @@ WIDTH = 1  # targets of a window, L / 8
 def quiet(doing: str) -> None: ...
 
 
-def measured(name: str, pos: str, windows: int = 60) -> tuple[Any, CorpusTask, Any]:
+def measured(name: str, pos: str, windows: int = 30) -> tuple[Any, CorpusTask, Any]:
     sizes = {"seq_len": 8, "evaluate.windows": windows, "evaluate.lengths": [0.5, 1, 2, 4]}
     made = config({**sizes, "dropout": 0.5}, task=name, pos=pos)
     objects = bench(made)
@@ -47,7 +47,7 @@ def nats(model: Any, inputs: np.ndarray) -> np.ndarray:
 def test_every_length_by_hand(name: str, pos: str) -> None:
     objects, task, told = measured(name, pos)
     model, text = objects.model.eval(), task.corpus.validation.astype(np.int64)
-    lengths, layout = window_layout(len(text), seq_len=8, multiples=[0.5, 1, 2, 4], windows=60)
+    lengths, layout = window_layout(len(text), seq_len=8, multiples=[0.5, 1, 2, 4], windows=30)
     assert told.lengths == lengths == LENGTHS
     costs = task.costs()
     of = np.searchsorted(DOCUMENTS, layout.ends, "right")
@@ -70,16 +70,16 @@ def test_every_length_by_hand(name: str, pos: str) -> None:
             right[of[window]] += int(table[-1].argmin() == target)
             usual[of[window]] += int(target == frequent)
             unigram[of[window]] += costs[target]
-        assert told.nll[place] == pytest.approx(sum(nll.values()) / 60, rel=1e-5)
-        assert told.accuracy[place] == pytest.approx(sum(right.values()) / 60)
+        assert told.nll[place] == pytest.approx(sum(nll.values()) / 30, rel=1e-5)
+        assert told.accuracy[place] == pytest.approx(sum(right.values()) / 30)
         documents = told.documents
         assert documents.counts[place] == [scored[n] for n in numbers]
         assert documents.nll[place] == pytest.approx([nll[n] for n in numbers], rel=1e-4)
         assert documents.correct[place] == [right[n] for n in numbers]
         assert documents.unigram == pytest.approx([unigram[n] for n in numbers], rel=1e-4)
         assert documents.frequent == [usual[n] for n in numbers]
-        assert told.accuracy_unigram == pytest.approx(sum(usual.values()) / 60)
-    assert (told.targets, told.documents.windows, told.train_length) == (60, 60, 8)
+        assert told.accuracy_unigram == pytest.approx(sum(usual.values()) / 30)
+    assert (told.targets, told.documents.windows, told.train_length) == (30, 30, 8)
     base, chance = told.accuracy[1], told.accuracy_unigram
     for accuracy, kept in zip(told.accuracy, told.retention, strict=True):
         known = accuracy is not None and base > chance
@@ -90,7 +90,7 @@ def test_every_length_by_hand(name: str, pos: str) -> None:
 def test_the_curve_and_the_buckets_are_of_the_longest_windows() -> None:
     objects, task, told = measured("lm", "none")
     model, text = objects.model.eval(), task.corpus.validation.astype(np.int64)
-    _, layout = window_layout(len(text), seq_len=8, multiples=[4], windows=60)
+    _, layout = window_layout(len(text), seq_len=8, multiples=[4], windows=30)
     tables = [nats(model, text[end - 32 : end]) for end in layout.ends.tolist()]
     targets = [text[end - 31 : end + 1] for end in layout.ends.tolist()]
     each = np.array([t[np.arange(32), y] for t, y in zip(tables, targets, strict=True)])
@@ -102,7 +102,7 @@ def test_the_curve_and_the_buckets_are_of_the_longest_windows() -> None:
     assert (buckets.from_, buckets.to) == ([0, 4, 8, 16], [4, 8, 16, 32])
     # Each has as many targets as the narrowest: 4 of 4, of 4, of 8 and of 16.
     places = [[0, 1, 2, 3], [4, 5, 6, 7], [9, 11, 13, 15], [18, 22, 26, 30]]
-    assert buckets.targets == 60 * 4
+    assert buckets.targets == 30 * 4
     assert buckets.nll == pytest.approx([each[:, p].mean() for p in places], rel=1e-5)
     assert buckets.accuracy == pytest.approx([right[:, p].mean() for p in places])
 

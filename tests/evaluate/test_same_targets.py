@@ -46,9 +46,10 @@ class Recorder:
 
     def train(self) -> None: ...
 
-    def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
+    def __call__(self, tokens: torch.Tensor, scored: torch.Tensor | None = None) -> torch.Tensor:
         self.shown += list(tokens.numpy())
-        return torch.zeros(*tokens.shape, self.shape.vocabulary)
+        places = tokens if scored is None else tokens[scored][None]
+        return torch.zeros(*places.shape, self.shape.vocabulary)
 
 
 def numbered(tokens: int, kind: type[CorpusTask]) -> CorpusTask:

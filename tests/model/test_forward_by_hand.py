@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ablate.model.position.base import PositionScheme
 from ablate.model.residual import (
     DepthScaled,
     LayerScale,
@@ -86,29 +87,40 @@ def test_dropout_stands_on_the_embeddings_and_on_each_sublayers_output(kv_heads:
 
 
 @pytest.mark.parametrize("name", CATALOGUE.names("pos"))
-def test_values_are_made_from_the_stream_whatever_queries_and_keys_are_made_from(name: str) -> None:
-    model = bench(config({"pos.layout": "half_split"} if name == "rope" else {}, pos=name)).model
+def test_values_are_made_from_the_stream_whatever_queries_and_keys_are_made_from(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With queries of zero, and no rotation or bias, attention is the mean of what came before."""
+    model = bench(config(pos=name)).model
     shake(model)
-    made: dict[str, list[Tensor]] = {kind: [] for kind in ("query", "key", "value", "stream")}
-
-    def keep(kind: str) -> Any:
-        return lambda module, inputs: made[kind].append(inputs[0])
-
-    shared: list[Any] = []
+    kind = type(model.position)
+    monkeypatch.setattr(kind, "rotate", PositionScheme.rotate)
+    monkeypatch.setattr(kind, "bias", PositionScheme.bias)
+    seen: list[tuple[Any, Tensor, Tensor]] = []
     for block in model.blocks:
-        block.attention.register_forward_pre_hook(keep("stream"))
-        block.attention.register_forward_pre_hook(lambda _, inputs: shared.append(inputs[2]))
-        for kind in ("query", "key", "value"):
-            getattr(block.attention, kind).register_forward_pre_hook(keep(kind))
+        nn.init.zeros_(block.attention.query.weight)
+        nn.init.zeros_(block.attention.query.bias)
+        block.attention.register_forward_hook(lambda m, x, y: seen.append((m, x[0], y)))
     model.eval()(tokens(2, 8, 23))
-    for layer in range(2):
-        # Some schemes pass something of their own through the maps before; the last is the block's.
-        stream, last = made["stream"][layer], {k: v[layer - 2] for k, v in made.items()}
-        assert torch.equal(last["value"], stream)
-        assert torch.equal(last["query"], last["key"])
-        asked = model.position.attend_to(stream, shared[layer], layer)
-        assert torch.equal(last["query"], asked)
-        assert torch.equal(asked, stream) != (name == "sinusoidal_qk")
+    for attention, x, y in seen:
+        values = attention.value(x)
+        means = values.cumsum(1) / torch.arange(1, 9)[:, None]
+        torch.testing.assert_close(y, attention.output(means), atol=1e-5, rtol=1e-4)
+
+
+def test_queries_and_keys_are_made_from_what_the_scheme_says() -> None:
+    model = bench(config(pos="sinusoidal_qk")).model
+    made: list[Tensor] = []
+    block = model.blocks[1].attention
+    for linear in (block.query, block.key):
+        linear.register_forward_pre_hook(lambda _, inputs: made.append(inputs[0]))
+    block.register_forward_pre_hook(lambda _, inputs: made.append(inputs[0]))
+    model.eval()(tokens(2, 8, 23))
+    stream, query, key = made
+    angles = torch.arange(8)[:, None] / 10000 ** (torch.arange(0, 16, 2) / 16)
+    table = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+    torch.testing.assert_close(query - stream, table.expand(2, 8, 16), atol=1e-5, rtol=1e-4)
+    assert torch.equal(query, key)
 
 
 def site(layer: int = 1, depth: int = 3, sublayer: Any = "feed_forward") -> Site:
