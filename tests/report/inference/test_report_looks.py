@@ -191,6 +191,10 @@ def test_levels_are_those_of_the_looks(done: Decided) -> None:
 def test_seeds_outside_of_the_plan_change_nothing_and_are_told(done: Decided) -> None:
     more = runs_of(lambda pos, seed: 9.0, {"none": range(3, 8), "learned": [77]})
     assert done.contrast("none", [*done.runs, *more]) == done.contrast("none")
+    plain, beside = (
+        analyse(runs, plans={STUDY: done.plan}) for runs in (done.runs, [*done.runs, *more])
+    )
+    assert beside.arms == plain.arms
     text = said(done, [*done.runs, *more])
     assert "6 runs are of seeds outside of the plan of looks, and in no verdict" in text
     assert "outside of the plan" not in said(done)
