@@ -194,7 +194,8 @@ def main() -> int:
     if arguments.list:
         print(*(fault for area in chosen for fault in area.faults), sep="\n")
         return 0
-    processes.set_forkserver_preload([n for n in PRELOADED if importlib.util.find_spec(n)])
+    if (root / "ablate").is_dir():
+        processes.set_forkserver_preload(PRELOADED)
     counts: dict[str, tuple[int, list[Fault]]] = {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as place:
         folders: queue.Queue[Path] = queue.Queue()

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[1] / "scripts" / "mutants.py"
 
 
@@ -12,6 +14,7 @@ def tell(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.slow
 def test_a_fault_is_seen_or_not_and_the_tree_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "scripts" / "mutants").mkdir(parents=True)
     table = tmp_path / "scripts" / "mutants" / "sums.toml"

@@ -111,21 +111,23 @@ def test_both_protocols_by_hand() -> None:
     objects, task, told = measured("lm", "alibi", windows=64)
     model, text = objects.model.eval(), task.corpus.validation.astype(np.int64)
     starts = [1, 1 + 32 * ((len(text) - 1) // 32 // 2)]
+    tables: dict[tuple[int, int], np.ndarray] = {}
     for place, length in enumerate(LENGTHS):
         sums = {"non-overlapping": [0.0, 0], "sliding-window": [0.0, 0]}
         for start in starts:
             for target in range(start, start + 32):
-                inside = (target - start) % length  # targets before it in its own window
-                half = (target - start) // (length // 2) * (length // 2)
-                sliding = min(length, start + half + length // 2 - 1)
-                end = start + half + length // 2 - 1
+                begin = start + (target - start) // length * length - 1
+                step = length // 2
+                end = start + (target - start) // step * step + step - 1
                 for name, first, last in (
-                    ("non-overlapping", target - inside - 1, target),
-                    ("sliding-window", end - sliding, target),
+                    ("non-overlapping", begin, begin + length),
+                    ("sliding-window", end - min(length, end), end),
                 ):
-                    table = nats(model, text[first:last])
-                    sums[name][0] += table[-1, text[target]]
-                    sums[name][1] += table[-1].argmin() == text[target]
+                    if (first, last) not in tables:
+                        tables[first, last] = nats(model, text[first:last])
+                    costs = tables[first, last][target - 1 - first]
+                    sums[name][0] += costs[text[target]]
+                    sums[name][1] += costs.argmin() == text[target]
         for name, (nll, right) in sums.items():
             protocol = told.protocols[name]
             assert protocol.targets[place] == 64

@@ -17,13 +17,14 @@ from ablate.data.lm import LanguageModelling
 from ablate.data.mlm import MaskedLanguageModelling
 from ablate.data.tasks import IGNORED, CorpusTask
 from ablate.data.tokenizers import Bytes
+from ablate.evaluate import position_probe
 from ablate.evaluate.document_sums import documents_of
 from ablate.evaluate.exact import exact_match
 from ablate.evaluate.extrapolation import lay_windows, window_layout
 from ablate.evaluate.learned import measure_learning, of_text
 from ablate.evaluate.position_probe import probe_positions, read_states
 from ablate.evaluate.protocols import lay_stretches, non_overlapping, sliding_window
-from ablate.evaluate.regression import Samples, Splits, score_best
+from ablate.evaluate.regression import Samples, Splits, ridge, score_best
 from ablate.evaluate.shuffle import last_target, measure_shuffle, shuffle
 from ablate.evaluate.trained import measure_lengths
 from ablate.evaluate.windows import Windows, score_windows
@@ -177,7 +178,9 @@ def test_measuring_is_in_evaluation_mode_and_leaves_the_model_as_it_was(
     assert not torch.equal(objects.model(rows), objects.model(rows))
 
 
-def test_the_probe_is_told_shuffled_places_as_its_control_and_places_as_they_are() -> None:
+def test_the_probe_is_told_shuffled_places_as_its_control_and_places_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     objects, _ = shaky("lm")
     states = read_states(objects.model, objects.task)
     assert states is not None
@@ -190,6 +193,7 @@ def test_the_probe_is_told_shuffled_places_as_its_control_and_places_as_they_are
     numbers = [part.y.unique().tolist() for part in (splits.fit, splits.choose, splits.test)]
     assert [len(part) for part in numbers] == [28, 14, 14]
     assert sorted(number for part in numbers for number in part) == list(range(56))
+    monkeypatch.setattr(position_probe, "network", ridge)  # which takes less time
     probed = probe_positions(objects.model, objects.task)
     mean = states.places.mean()
     assert probed.mae_of_mean == pytest.approx((states.places - mean).abs().mean().item())

@@ -236,7 +236,7 @@ def test_the_record_of_a_run_has_what_its_trained_model_is_measured_at(
 ) -> None:
     sizes = {"outputs": str(tmp_path), "study": "one", "evaluate.batches": 2, "seq_len": 16}
     sizes |= {"corpus": choice("corpus", "text") | {"files": str(words)}}
-    made = config({**sizes, "evaluate.shuffle": True, "evaluate.position_probe": True})
+    made = config({**sizes, "evaluate.shuffle": True})
     choices = {group: str(name) for group, name in CATALOGUE.default_choices().items() if name}
     planned = PlannedRun.of(Composition(made, replace(NAMES, choices=choices), {}))
     record = execute(replace(planned, hydra_files=None), [], lambda: False)
@@ -247,7 +247,7 @@ def test_the_record_of_a_run_has_what_its_trained_model_is_measured_at(
     again.model.load_state_dict(state["model"])
     measured = measure_trained(again, made, lambda doing: None)
     assert record.extrapolation == measured.extrapolation
-    assert (record.position_probe, record.shuffle) == (measured.position_probe, measured.shuffle)
+    assert record.shuffle == measured.shuffle
     lengths = measured.extrapolation
     assert record.learning == measure_learning(again, 2, lengths, lambda doing: None)
     assert record.learning != measure_learning(again, 1, lengths, lambda doing: None)
