@@ -1,7 +1,8 @@
 """The runs of a plan by a launcher of Hydra: submitit on Slurm, Ray, or another plugin.
 
 Workers must see the folder in which the command is given under the same path. That no two of them
-share a run rests on flock, which NFS 4 and Lustre (mounted with -o flock) carry between machines.
+share a run rests on flock, which NFS 4 and Lustre (mounted with -o flock) carry between machines,
+and where there is none on a file that one process alone can create.
 """
 
 import time
