@@ -55,6 +55,7 @@ def save(directory: Path, state: dict[str, Any]) -> None:
 def load(directory: Path) -> dict[str, Any] | None:
     """The state last saved, or None where there is none or it cannot be read.
 
+    It is empty where the file holds something that is no state.
     Of what the file names nothing is imported or called but what tensors are made of.
     """
     try:
@@ -62,4 +63,4 @@ def load(directory: Path) -> dict[str, Any] | None:
             state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception:  # a dozen kinds, as the file holds whatever someone put there
         return None
-    return state if isinstance(state, dict) else None
+    return state if isinstance(state, dict) else {}

@@ -271,7 +271,7 @@ def test_a_name_is_short_enough_for_a_file_system_in_any_script() -> None:
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
-        ("_target_: [a", ["not YAML", "mine.yaml"]),
+        ("_target_: [a", ["cannot be read", "mine.yaml"]),
         ("base: 3", ["pos=mine", "_target_"]),
         ("_target_: math.pi", ["pos=mine", "math.pi", "no class"]),
         ("_target_: fractions.Fraction", ["pos=mine", "cannot be made", "TypeError"]),

@@ -99,7 +99,7 @@ def test_a_link_out_of_the_outputs_is_named_and_not_read(
     (outputs / "again").symlink_to("scout")
     runs = {run.name: run for run in collect([outputs], outputs)}
     assert len(runs) == 6
-    assert runs["linked"].found is None
+    assert runs["linked"].readable is None
     assert "a link out of" in str(runs["linked"].problem)
     assert runs["loop"].problem is not None
     assert run_files.outside(outputs / "again", outputs) is None

@@ -315,7 +315,9 @@ def test_an_output_folder_that_cannot_be_written_is_told(
     done = ablate("run", *TINY, *corpus(words))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "outputs" in done.stderr.splitlines()[-1]
+    reason, how_to_go_on = done.stderr.splitlines()[-2:]
+    assert "outputs" in reason
+    assert how_to_go_on.startswith("To go on from there: ablate run depth=2 ")
 
 
 def test_hydra_answers_questions(ablate: Command, tmp_path: Path) -> None:
