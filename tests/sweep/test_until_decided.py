@@ -137,7 +137,7 @@ def test_seeds_are_added_to_what_is_open_and_its_baseline(
     assert len(sweep.batches) == 3
     assert sweep.noted() == note
     assert main(["report", str(sweep.folder)]) == 0
-    told = capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
     assert "look 1 decided pos=none; look 2 decided pos=alibi" in told
     assert "3 seeds paired, at look 1 of 3" in told
 
