@@ -1,7 +1,7 @@
 """The parts of a record about a trained model: at other lengths, position, order of the input."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ablate.record.fields import RecordPart, left_out
 
@@ -13,6 +13,7 @@ Bounds = list[float]
 class PositionCurve(RecordPart):
     """Means over windows and a few neighbouring positions of the longest context, by position."""
 
+    along: ClassVar[str | None] = "position"
     position: list[int] = field(default_factory=list)
     """Tokens of context at the end of each bucket."""
     nll: list[float | None] = field(default_factory=list)
@@ -25,6 +26,7 @@ class PositionCurve(RecordPart):
 class PositionBuckets(RecordPart):
     """Means over positions of the longest context between neighbouring lengths."""
 
+    along: ClassVar[str | None] = "from_"
     from_: list[int] = field(default_factory=list)
     """First token of context of each bucket."""
     to: list[int] = field(default_factory=list)
@@ -126,6 +128,7 @@ class Learning(RecordPart):
 class ProtocolResult(RecordPart):
     """Accuracy and nll by another protocol than that of the fixed targets."""
 
+    along: ClassVar[str | None] = "lengths"
     definition: str | None = None
     lengths: list[int] = field(default_factory=list)
     """Tokens of context."""
@@ -144,6 +147,7 @@ class Extrapolation(RecordPart):
     All lists have one value a length; None where the scheme cannot do it ("undefined", never 0).
     """
 
+    along: ClassVar[str | None] = "lengths"
     protocol: str | None = None
     """fixed-target (a text) or exact-match (a generated task)."""
     train_length: int | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import Field, field, fields
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 Reading = float | list[float | None] | list[list[float | None]] | None
 """What an instrument saw: of the head one number, of blocks a list, of their heads a list each."""
@@ -15,6 +15,8 @@ class RecordPart:
     A key that is a word of Python has an underscore behind it here.
     """
 
+    along: ClassVar[str | None] = None
+    """Of a table: the list that all other lists of the part have one value each for."""
     source: Any = None
     """The JSON that it was read from, with what this version cannot read; None if it was not."""
 

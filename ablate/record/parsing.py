@@ -85,6 +85,8 @@ def _part_reader(kind: Any) -> Reader:
         if each.default_factory is not MISSING
     ]
 
+    others = _lists_along(kind, hints) if kind.along else []
+
     def read(value: Any, misfits: Misfits) -> Any:
         if not isinstance(value, dict):
             return _misfit(value, "an object", misfits)
@@ -104,10 +106,35 @@ def _part_reader(kind: Any) -> Reader:
         for name, make in factories:
             if name not in attributes:
                 attributes[name] = make()
+        if kind.along is not None:
+            _align(attributes, kind.along, others, misfits)
         part.__dict__ = attributes | {"source": value}
         return part
 
     return read
+
+
+def _lists_along(kind: Any, hints: dict[str, Any]) -> list[tuple[str, bool]]:
+    """The other lists of a table, and whether each holds None where it was not read."""
+    return [
+        (each.name, _without_none(*get_args(hint))[1] and not each.metadata)
+        for _, each in json_fields(kind)
+        if get_origin(hint := hints[each.name]) is list and each.name != kind.along
+    ]
+
+
+def _align(
+    attributes: dict[str, Any], along: str, others: list[tuple[str, bool]], misfits: Misfits
+) -> None:
+    """Empty the lists that are not as long as the one they stand along."""
+    size = len(attributes[along])
+    for name, may_hold_none in others:
+        count = len(attributes[name])
+        if count != size:
+            if count:
+                problem = f"has {count} values, where `{along.rstrip('_')}` has {size}"
+                misfits.append(Misfit(problem, name))
+            attributes[name] = [None] * size if may_hold_none else []
 
 
 def _list_reader(hint: Any) -> Reader:

@@ -128,7 +128,8 @@ def test_what_was_not_measured_is_null_or_left_out(tmp_path: Path) -> None:
 
 def test_what_only_some_tasks_measure_is_a_list_of_numbers_or_not_there(tmp_path: Path) -> None:
     for exact, expected in (([0.5, None], [0.5, None]), ("much", []), ([True], [None])):
-        content = minimal(extrapolation={"exact": exact})
+        table = {"lengths": [16, 32][: len(expected)], "exact": exact}
+        content = minimal(extrapolation=table)
         found, problem = disk.read(put(tmp_path, json.dumps(content)))
         assert found is not None
         assert found.extrapolation.exact == expected
@@ -275,7 +276,7 @@ def test_wrong_types_are_named_and_read_as_nothing(tmp_path: Path) -> None:
         seed="zero",
         loss={"validation": "low", "first": True, "uniform": 5.5},
         gradients=[1],
-        extrapolation={"accuracy": [0.1, "x", None]},
+        extrapolation={"lengths": [16, 32, 64], "accuracy": [0.1, "x", None]},
     )
     found, problem = disk.read(put(tmp_path, json.dumps(content)))
     assert found is not None
