@@ -69,21 +69,33 @@ def length(record: Record) -> Finding | None:
         return past_examples(record, numbers)
     jump = cliff(measured.curve, trained)
     if jump is not None and jump > CLIFF:
-        relative = states(record, "pos", "relative")
         return Finding(
             "cliff past L",
             numbers | {"jump": jump},
-            f"{'distances' if relative else 'absolute positions'} that were never seen in training",
-            past_length(record) if relative else fitting(record, *RELATIVE),
+            new_past_length(record),
+            past_length(record)
+            if states(record, "pos", "relative")
+            else fitting(record, *RELATIVE),
             spoils="length",
         )
     return Finding(
         "gradual fall of accuracy past L",
         numbers,
-        "phases or distances that were never seen in training",
+        new_past_length(record),
         past_length(record),
         spoils="length",
     )
+
+
+def new_past_length(record: Record) -> str:
+    """What a scheme meets past L that training had not, by what it states of itself."""
+    facts = (record.facts or {}).get("pos", [])
+    if "absent" in facts or "drawn" in facts:
+        return "maybe attention spread over more tokens than in training"
+    unseen = "absolute positions" if record.facts else "positions or distances"
+    if "relative" in facts:
+        unseen = "phases" if "rotary" in facts else "distances"
+    return f"{unseen} that were never seen in training"
 
 
 FADING = ("fading",)

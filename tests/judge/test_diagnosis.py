@@ -151,7 +151,10 @@ SICK: dict[str, tuple[dict[str, Any], str, str]] = {
         "pos=randomized",
     ),
     "gradual fall of accuracy past L": (
-        {"extrapolation.retention": [1.0, 0.8, 0.5], "facts.pos": ["relative", "scalable"]},
+        {
+            "extrapolation.retention": [1.0, 0.8, 0.5],
+            "facts.pos": ["relative", "rotary", "scalable"],
+        },
         "phases",
         "ablate evaluate 12f08036 pos=yarn",
     ),
@@ -353,6 +356,27 @@ def test_no_scheme_is_advised_to_its_own_kind(name: str, kind: str) -> None:
         assert not ({"rotary", "scalable"} & set(KINDS[kind]) and "rope" in tried)
         assert finding.advice
         assert "absolute" not in finding.cause
+
+
+@pytest.mark.parametrize("name", ["cliff past L", "gradual fall of accuracy past L"])
+@pytest.mark.parametrize(
+    ("facts", "cause"),
+    [
+        ({"pos": ["absent", "relative"]}, "attention spread"),
+        ({"pos": ["drawn", "relative"]}, "attention spread"),
+        ({"pos": ["relative", "rotary"]}, "phases"),
+        ({"pos": ["fading", "relative"]}, "distances"),
+        ({"warmup": ["absent"]}, "absolute positions"),
+        (None, "positions or distances"),
+    ],
+)
+def test_what_is_new_past_l_is_what_the_scheme_has(
+    name: str, facts: dict[str, list[str]] | None, cause: str
+) -> None:
+    """A run without a scheme was told of phases, distances and absolute positions."""
+    (finding,) = diagnose(changed(PAST_L[name] | {"facts": facts}))
+    assert finding.name == name
+    assert finding.cause.removeprefix("maybe ").startswith(f"{cause} ")
 
 
 def test_nothing_is_advised_that_the_run_has() -> None:

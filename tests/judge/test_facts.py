@@ -20,6 +20,7 @@ SHIPPED = {
         *("rope", "rope_partial", "p_rope", "rope_linear", "rope_ntk", "rope_dynamic_ntk"),
         *("yarn", "xpos"),
     },
+    ("pos", "drawn"): {"randomized"},
     ("pos", "absent"): {"none"},
     ("norm", "post-norm"): {"post"},
     ("norm", "absent"): {"none"},

@@ -82,7 +82,8 @@ class PositionScheme(nn.Module):
     facts: ClassVar[frozenset[str]] = frozenset()
     """What a diagnosis knows the scheme by. fading: scores fall with the distance, or know none
     beyond some bound. rotary: queries and keys are turned. scalable: trained weights bear the
-    phases of pos=yarn. absent: there is no scheme."""
+    phases of pos=yarn. drawn: training draws from all positions that there are. absent: there is
+    no scheme."""
     relative: bool = False
     """Scores do not change when queries and keys move by one common shift."""
     causal_only: ClassVar[bool] = False

@@ -115,6 +115,8 @@ class Randomized(Composed):
     `maximum` None is 8 train lengths. Ruoss et al. 2023 (arXiv 2305.16843).
     """
 
+    facts = frozenset({"drawn"})
+
     def __init__(
         self,
         shape: Shape,
